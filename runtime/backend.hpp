@@ -1,0 +1,102 @@
+// The seam between the library and a machine: one `device` per GPU, one for the host's processors.
+// Work on a device runs in the order it was asked for (one default stream each).
+#pragma once
+
+#include "counters.hpp"
+#include "types.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace sinter::runtime {
+
+enum class device_kind : std::uint8_t { cpu, cuda };
+
+/// How many threads run a kernel and what each takes. The cpu device uses `rows`, `inner` and `cost`, cuda the grid.
+struct launch_shape {
+  std::uint32_t grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
+  std::uint32_t shared_bytes = 0;
+  std::int64_t rows = 1, inner = 1;  ///< the loop domain: outer iterations and elements of the inner loop
+  int cost = 1;                      ///< operations an element takes, to decide how many threads pay
+};
+
+/// A function ready to launch on its device. Destroying it unloads its module when no launch is pending.
+class function {
+ public:
+  virtual ~function() = default;
+};
+
+/// The first bad index a kernel met, written by the kernel. Layout shared with generated code (jit/device/prelude.cuh).
+struct index_fault {
+  std::int32_t set = 0;       ///< 0: none
+  std::int32_t ordinal = 0;   ///< which check of the kernel
+  std::int64_t launch = 0;    ///< which launch
+  std::int64_t index = 0;     ///< the offending index
+  std::int64_t size = 0;      ///< the extent it had to fit
+  std::int64_t position = 0;  ///< linear position in the loop domain
+};
+
+class device {
+ public:
+  virtual ~device() = default;
+  virtual device_kind kind() const = 0;
+  virtual int ordinal() const = 0;
+  virtual std::string name() const = 0;    ///< "cpu", "cuda:0"
+  virtual std::string target() const = 0;  ///< what compilers aim at: "sm_90", or the host's own
+
+  /// Memory ordered with the device's work; 256-byte aligned. Throws out_of_memory. `bytes` > 0.
+  virtual void* allocate(std::size_t bytes) = 0;
+  virtual void release(void* memory, std::size_t bytes) noexcept = 0;
+
+  /// `from` is free to change on return.
+  virtual void copy_from_host(void* to, const void* from, std::size_t bytes) = 0;
+  /// Waits; the caller then looks for index faults.
+  virtual void copy_to_host(void* to, const void* from, std::size_t bytes) = 0;
+  /// Waits for all work asked for so far.
+  virtual void synchronize() = 0;
+
+  /// Loads a compiled image (cubin; path of a shared object) and finds `entry` in it.
+  virtual std::unique_ptr<function> load(std::span<const std::byte> image, const std::string& entry) = 0;
+  /// Starts `f`; `arguments[k]` points at the k-th argument's bytes, read before this returns.
+  virtual void launch(function& f, std::span<void* const> arguments, const launch_shape& shape) = 0;
+
+  /// Where a kernel about to be launched may write its first bad index; an address of the device's.
+  virtual index_fault* fault_address() = 0;
+  /// After a wait: takes the fault out, if there is one.
+  virtual bool take_fault(index_fault& out) = 0;
+};
+
+/// The cpu device; always present.
+device& cpu();
+/// The number of CUDA devices; 0 without a driver, or when the library was built without CUDA headers.
+int cuda_count();
+/// Throws device_error, with the reason, when there is no such device.
+device& cuda(int ordinal = 0);
+/// Why there are no CUDA devices; empty when there are.
+std::string cuda_absence();
+
+/// Where new arrays live: set_default_device, else SINTER_DEVICE, else cuda when present, else cpu.
+device& default_device();
+void set_default_device(device& d);
+
+/// Host signature of kernels compiled for the cpu device: rows [row_begin, row_end), elements [begin, end) of each.
+using host_kernel = void (*)(void* const* arguments, std::int64_t row_begin, std::int64_t row_end, std::int64_t begin,
+                             std::int64_t end);
+/// Runs `body(context, ...)` over the domain of `shape`, split over the pool's threads; returns when all of it is done.
+/// Any thread may call it, a body too. Bodies must not throw.
+void parallel_for(const launch_shape& shape, void* context,
+                  void (*body)(void* context, std::int64_t row_begin, std::int64_t row_end, std::int64_t begin,
+                               std::int64_t end));
+template <class Body>
+void parallel_for(const launch_shape& shape, Body&& body) {
+  using plain = std::remove_reference_t<Body>;
+  parallel_for(shape, const_cast<void*>(static_cast<const void*>(&body)),
+               [](void* context, std::int64_t r0, std::int64_t r1, std::int64_t i0, std::int64_t i1) {
+                 (*static_cast<plain*>(context))(r0, r1, i0, i1);
+               });
+}
+
+}  // namespace sinter::runtime

@@ -1,0 +1,70 @@
+// The CUDA Driver API, opened at run time: one binary runs with and without a GPU.
+#pragma once
+
+#include <string>
+
+#include <cuda.h>
+
+namespace sinter::runtime::gpu {
+
+// Every entry point the library calls. cuda.h renames some of them (cuMemFree is a macro for cuMemFree_v2): types and
+// symbols are both taken after that renaming, so a header and the signatures it declares can't drift apart.
+#define SINTER_CUDA_ENTRIES(ENTRY)  \
+  ENTRY(cuInit)                     \
+  ENTRY(cuDriverGetVersion)         \
+  ENTRY(cuGetErrorName)             \
+  ENTRY(cuGetErrorString)           \
+  ENTRY(cuDeviceGetCount)           \
+  ENTRY(cuDeviceGet)                \
+  ENTRY(cuDeviceGetAttribute)       \
+  ENTRY(cuDevicePrimaryCtxRetain)   \
+  ENTRY(cuCtxSetCurrent)            \
+  ENTRY(cuStreamCreate)             \
+  ENTRY(cuStreamSynchronize)        \
+  ENTRY(cuDeviceGetDefaultMemPool)  \
+  ENTRY(cuMemPoolSetAttribute)      \
+  ENTRY(cuMemPoolTrimTo)            \
+  ENTRY(cuMemAllocFromPoolAsync)    \
+  ENTRY(cuMemFreeAsync)             \
+  ENTRY(cuMemAlloc)                 \
+  ENTRY(cuMemFree)                  \
+  ENTRY(cuMemGetInfo)               \
+  ENTRY(cuPointerGetAttributes)     \
+  ENTRY(cuMemcpyHtoDAsync)          \
+  ENTRY(cuMemcpyDtoHAsync)          \
+  ENTRY(cuModuleLoadDataEx)         \
+  ENTRY(cuModuleGetFunction)        \
+  ENTRY(cuModuleUnload)             \
+  ENTRY(cuFuncGetAttribute)         \
+  ENTRY(cuFuncSetAttribute)         \
+  ENTRY(cuLaunchKernel)
+
+/// The table of entry points, named as cuda.h names them after its renaming.
+struct driver {
+#define SINTER_ENTRY(name) decltype(&::name) name = nullptr;
+  SINTER_CUDA_ENTRIES(SINTER_ENTRY)
+#undef SINTER_ENTRY
+};
+
+/// What the first look at the driver found.
+struct driver_state {
+  driver api;
+  int devices = 0;
+  std::string absence;  ///< why there are no devices; empty when there are
+};
+
+/// Opens and initialises the driver at the first call; later calls cost nothing.
+const driver_state& open_driver();
+
+/// Whether the process is ending and the driver may be gone: nothing is released from then on.
+bool ending() noexcept;
+
+/// "CUDA_ERROR_INVALID_VALUE (1): invalid argument".
+std::string describe(const driver& api, CUresult result);
+/// Throws out_of_memory or device_error: "what: name (code): description".
+[[noreturn]] void fail(const driver& api, CUresult result, const char* what);
+inline void check(const driver& api, CUresult result, const char* what) {
+  if (result != CUDA_SUCCESS) [[unlikely]] fail(api, result, what);
+}
+
+}  // namespace sinter::runtime::gpu

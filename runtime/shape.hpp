@@ -1,0 +1,73 @@
+// Shapes: up to 16 extents held inline, the broadcast rule, and C-order strides.
+#pragma once
+
+#include "error.hpp"
+#include "types.hpp"
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+
+namespace sinter {
+
+inline constexpr int max_rank = 16;
+
+/// The extents of an array, outermost first. Extents are >= 0; rank 0 is a single element.
+class shape {
+ public:
+  constexpr shape() = default;
+  /// Throws shape_error for a rank above 16 or a negative extent.
+  constexpr shape(std::initializer_list<std::int64_t> extents) {
+    for (std::int64_t n : extents) append(n);
+  }
+  template <class Range>
+    requires(!std::is_convertible_v<const Range&, shape> && requires(const Range& r) { std::span<const std::int64_t>(r); })
+  explicit shape(const Range& extents) {
+    for (std::int64_t n : std::span<const std::int64_t>(extents)) append(n);
+  }
+
+  constexpr int rank() const { return rank_; }
+  constexpr std::int64_t operator[](int axis) const { return extent_[axis]; }
+  constexpr std::int64_t& operator[](int axis) { return extent_[axis]; }
+  constexpr const std::int64_t* begin() const { return extent_; }
+  constexpr const std::int64_t* end() const { return extent_ + rank_; }
+  /// The number of elements: the product of the extents, 1 for rank 0.
+  constexpr std::int64_t size() const {
+    std::uint64_t n = 1;  // unsigned: beside an extent of 0, the others' product may pass 2^63
+    for (int k = 0; k < rank_; ++k) n *= static_cast<std::uint64_t>(extent_[k]);
+    return static_cast<std::int64_t>(n);
+  }
+  constexpr void append(std::int64_t extent) {
+    if (rank_ == max_rank) throw_rank_limit();
+    if (extent < 0) throw_negative_extent(extent);
+    extent_[rank_++] = extent;
+  }
+  friend constexpr bool operator==(const shape& a, const shape& b) {
+    if (a.rank_ != b.rank_) return false;
+    for (int k = 0; k < a.rank_; ++k)
+      if (a.extent_[k] != b.extent_[k]) return false;
+    return true;
+  }
+
+ private:
+  [[noreturn]] static void throw_rank_limit();
+  [[noreturn]] static void throw_negative_extent(std::int64_t extent);
+
+  std::int64_t extent_[max_rank] = {};
+  int rank_ = 0;
+};
+
+/// "[4, 3]"; "[]" for rank 0.
+std::string to_string(const shape& s);
+
+/// Whether `a` and `b` broadcast together (NumPy's rule); on success `out` is the common shape.
+bool broadcast_into(const shape& a, const shape& b, shape& out);
+
+/// Strides in elements of a C-order array of shape `s`; written to `strides[0 .. rank)`.
+void contiguous_strides(const shape& s, std::int64_t* strides);
+
+/// The bytes `s` takes, checked: throws shape_error when `s` holds more than 2^62 bytes of `type`.
+std::int64_t checked_bytes(const shape& s, dtype type);
+
+}  // namespace sinter
