@@ -1,0 +1,103 @@
+// The lazy array graph: one node per recorded operation, alive as long as some array or node needs it.
+// Nodes never change once made, except that an evaluated node gains a buffer and lets its operands go.
+#pragma once
+
+#include "jit/ops.hpp"
+#include "runtime/memory.hpp"
+#include "runtime/shape.hpp"
+#include "runtime/types.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+namespace sinter::jit {
+
+using runtime::reference;
+
+/// Affine map of one source axis: its index = offset + step * index along result axis `axis`; axis < 0: offset alone.
+struct axis_map {
+  std::int64_t offset = 0, step = 0;
+  std::int32_t axis = -1;
+  friend bool operator==(const axis_map&, const axis_map&) = default;
+};
+
+/// Where a gather's source index comes from, per source axis: result axis `axis`, or (axis < 0) the values of index
+/// array `operand`. Index arrays broadcast together; the result axes of the broadcast shape start at `first_axis`.
+struct gather_axis {
+  std::int32_t axis = -1;
+  std::int32_t operand = -1;
+};
+
+struct user_kernel;  // jit/user_kernel.hpp
+
+/// The rare facts of a node, by op: view, gather, reductions, call.
+struct attribute {
+  std::vector<axis_map> view;         ///< one per source axis
+  std::vector<gather_axis> gather;    ///< one per source axis
+  std::int32_t first_axis = 0;        ///< gather: result axis where the index arrays' shape starts
+  std::uint32_t reduced = 0;          ///< reductions: bit k set when source axis k is reduced
+  bool keep_dims = false;             ///< reductions: reduced axes stay with extent 1
+  std::shared_ptr<const user_kernel> kernel;  ///< call
+  std::int32_t output = 0;            ///< result: which output of the call
+};
+
+struct node {
+  node(op code_, dtype type_, const shape& extents_, const place& at)
+      : code(code_), type(type_), site(at), extents(extents_) {}
+
+  std::atomic<std::uint32_t> references{1};
+  op code;
+  dtype type;
+  std::uint16_t operand_count = 0;
+  std::atomic<runtime::buffer*> computed{nullptr};  ///< C-order values, once there
+  runtime::device* owner = nullptr;                 ///< null: constant everywhere (scalars, what is made of them)
+  node* few[3] = {};                                ///< operands, when there are at most 3
+  std::unique_ptr<node*[]> many;                    ///< operands, when there are more
+  std::unique_ptr<attribute> facts;
+  sinter::scalar number;                            ///< op::scalar
+  place site;
+  node* next = nullptr;                             ///< links nodes waiting to be freed
+  shape extents;
+
+  std::span<node* const> operands() const { return {operand_count > 3 ? many.get() : few, operand_count}; }
+  runtime::buffer* values() const { return computed.load(std::memory_order_acquire); }
+};
+using node_ref = reference<node>;
+
+void retain(node* n) noexcept;
+/// Iterative: a chain of any length is freed without recursion.
+void release(node* n) noexcept;
+
+/// Gives `n` its values and lets its operands go; a constant then belongs to the values' device. May run while other
+/// threads record with `n`; whoever reads operands() of pending nodes beside that must not run at the same time.
+void settle(node* n, reference<runtime::buffer> values) noexcept;
+
+/// A new node. Operands are retained. The device is that of the operands; device_error when there are several.
+node_ref make_node(op code, dtype type, const shape& extents, std::span<node* const> operands, const place& at,
+                   std::unique_ptr<attribute> facts = nullptr);
+
+/// Values already in memory (C order).
+node_ref make_buffer_node(reference<runtime::buffer> values, dtype type, const shape& extents, const place& at);
+/// A 0-d constant of `type`; type_error when `number` does not fit: an integer out of range, a float for an integer.
+/// Floats round to `type`, and overflow to infinity.
+node_ref make_scalar(const sinter::scalar& number, dtype type, const place& at);
+
+/// View of `source` by one axis_map per source axis. Views of views compose here.
+node_ref make_view(node* source, std::span<const axis_map> map, const shape& extents, const place& at);
+/// Same elements, other shape; throws shape_error when sizes differ. Reshapes of reshapes compose, identities vanish.
+node_ref make_reshape(node* source, const shape& extents, const place& at);
+/// `source` repeated along new or unit axes to `extents`; returns the source itself when nothing changes.
+node_ref make_broadcast(node* source, const shape& extents, const place& at);
+node_ref make_convert(node* source, dtype type, const place& at);
+
+/// The pending part of the graph under `roots`: "%2 = add %0, %1   f32[3, 4]  file:line" per node, operands first.
+std::string to_string(std::span<node* const> roots);
+
+/// Evaluates and returns values on `d`.
+node_ref move_to(node* source, runtime::device& d, const place& at);
+
+}  // namespace sinter::jit

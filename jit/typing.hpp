@@ -1,0 +1,37 @@
+// dtype rules: what an elementwise operation or a reduction takes and gives (the rules of README.md, "dtypes").
+//   Same kind: the wider. Mixed-sign integers: the next signed type holding both; u64 with a signed type is an error.
+//   Integer with float: the float. f16 with bf16: f32. Complex wins, with the width of the widest part.
+//   A C++ number adopts the array's dtype when its kind fits (else i64, f64, c128); it must be in range.
+#pragma once
+
+#include "jit/graph.hpp"
+
+#include <string_view>
+
+namespace sinter::jit {
+
+/// An operand of a recorded operation: an array's node, or a C++ number that has no dtype of its own yet.
+struct input {
+  node* array = nullptr;  ///< null: `number`
+  sinter::scalar number;
+  place site;
+};
+
+/// The dtype both convert to; throws type_error naming `operation` when there is none.
+dtype promote(dtype a, dtype b, std::string_view operation, const place& at);
+
+/// The common dtype of operands, C++ numbers adopting it.
+dtype common_type(std::span<const input> operands, std::string_view operation, const place& at);
+
+/// The shape all operands broadcast to; throws shape_error naming `operation`, both shapes and where they come from.
+shape broadcast_extents(std::span<const input> operands, std::string_view operation, const place& at);
+
+/// Records an elementwise operation: finds dtypes by the op's rule, converts and broadcasts operands, checks shapes.
+/// Throws type_error, shape_error or device_error at the operands' lines. Launches nothing.
+node_ref record(op code, std::span<const input> operands, const place& at);
+
+/// Records a reduction over the axes of `axes` (bit set); `result_type` from the op's rule.
+/// Throws shape_error for an empty minimum, maximum, argmin or argmax.
+node_ref record_reduction(op code, const input& source, std::uint32_t axes, bool keep_dims, const place& at);
+
+}  // namespace sinter::jit

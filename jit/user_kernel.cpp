@@ -1,0 +1,324 @@
+#include "jit/user_kernel.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+
+namespace sinter::jit {
+
+namespace {
+
+constexpr std::size_t most_parameters = 16;
+
+/// The words of C++20 that can't name anything.
+constexpr std::string_view keywords[] = {
+    "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break", "case", "catch", "char",
+    "char16_t", "char32_t", "char8_t", "class", "co_await", "co_return", "co_yield", "compl", "concept", "const",
+    "const_cast", "consteval", "constexpr", "constinit", "continue", "decltype", "default", "delete", "do", "double",
+    "dynamic_cast", "else", "enum", "explicit", "export", "extern", "false", "float", "for", "friend", "goto", "if",
+    "inline", "int", "long", "mutable", "namespace", "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or",
+    "or_eq", "private", "protected", "public", "register", "reinterpret_cast", "requires", "return", "short", "signed",
+    "sizeof", "static", "static_assert", "static_cast", "struct", "switch", "template", "this", "thread_local", "throw",
+    "true", "try", "typedef", "typeid", "typename", "union", "unsigned", "using", "virtual", "void", "volatile",
+    "wchar_t", "while", "xor", "xor_eq"};
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool is_identifier_part(char c) { return is_letter(c) || c == '_' || (c >= '0' && c <= '9'); }
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+bool is_blank_text(std::string_view text) { return std::ranges::all_of(text, is_blank); }
+
+std::optional<dtype> dtype_named(std::string_view name) {
+  for (int k = 0; k < dtype_count; ++k)
+    if (name == dtype_table[k].name || name == dtype_table[k].numpy_name) return static_cast<dtype>(k);
+  if (name == "float") return dtype::f32;
+  if (name == "double") return dtype::f64;
+  if (name == "int") return dtype::i32;
+  if (name == "unsigned") return dtype::u32;
+  return std::nullopt;
+}
+
+/// Why `name` can't name a kernel or a parameter; empty when it can.
+std::string fault_of_name(std::string_view name) {
+  if (name.empty()) return "is empty";
+  const bool digit_first = name[0] >= '0' && name[0] <= '9';
+  if (digit_first || !std::ranges::all_of(name, is_identifier_part)) return "is not an identifier";
+  if (std::ranges::find(keywords, name) != std::end(keywords)) return "is a keyword of C++";
+  if (name[0] == '_' || name.find("__") != std::string_view::npos)
+    return "is reserved: it begins with _ or contains __";
+  if (name == "i" || name == "n") return "is reserved";
+  if (dtype_named(name)) return "is the name of a dtype";
+  return {};
+}
+
+/// Reads the strings of one kernel; every error names the kernel and the line it was made at.
+class parser {
+ public:
+  parser(std::string_view kernel, const place& at) : kernel_(kernel), at_(at) {}
+
+  void check_kernel_name() const {
+    if (const std::string fault = fault_of_name(kernel_); !fault.empty())
+      fail(fmt::format("kernel name \"{}\" {}", kernel_, fault), "a name is letters, digits and _");
+  }
+
+  std::vector<user_parameter> parameters(std::string_view text, std::string_view role) const {
+    std::vector<user_parameter> out;
+    if (is_blank_text(text)) return out;
+    for (bool more = true; more;) {
+      const std::size_t comma = text.find(',');
+      out.push_back(parameter(text.substr(0, comma), role));
+      more = comma != std::string_view::npos;
+      if (more) text.remove_prefix(comma + 1);
+    }
+    if (out.size() > most_parameters)
+      fail(fmt::format("{}: {} {} parameters, at most {} are possible", kernel_, out.size(), role, most_parameters));
+    return out;
+  }
+
+  void check_names(const user_kernel& k) const {
+    std::vector<std::string_view> seen;
+    for (const auto* list : {&k.inputs, &k.outputs})
+      for (const user_parameter& p : *list) {
+        if (std::ranges::find(seen, p.name) != seen.end())
+          fail(fmt::format("{}: parameter name \"{}\" is used twice", kernel_, p.name));
+        seen.push_back(p.name);
+      }
+    for (const auto* list : {&k.inputs, &k.outputs})
+      for (const user_parameter& p : *list)
+        if (p.is_placeholder() && std::ranges::find(seen, p.type) != seen.end())
+          fail(fmt::format("{}: \"{}\" names both a type and a parameter", kernel_, p.type));
+  }
+
+  [[noreturn]] void fail(const std::string& what, std::string_view hint = {}) const {
+    throw error(error_text(what, at_, hint));
+  }
+
+ private:
+  user_parameter parameter(std::string_view text, std::string_view role) const {
+    std::vector<std::string_view> words;
+    for (std::size_t k = 0; k < text.size();) {
+      const std::size_t begin = k;
+      while (k < text.size() && is_blank(text[k]) == is_blank(text[begin])) ++k;
+      if (!is_blank(text[begin])) words.push_back(text.substr(begin, k - begin));
+    }
+    if (words.size() < 2)
+      fail(fmt::format("{}: {} parameter \"{}\" is not a type and a name", kernel_, role, text),
+           "parameters are written \"T x, f32 y\"");
+    for (std::size_t k = 0; k + 2 < words.size(); ++k) reject_keyword(words[k], role);
+    const std::string_view type = words[words.size() - 2], name = words.back();
+    if (type == "raw" || type == "const") reject_keyword(type, role);
+    if (const std::string fault = fault_of_name(name); !fault.empty())
+      fail(fmt::format("{}: {} parameter name \"{}\" {}", kernel_, role, name, fault));
+    if (type.size() == 1 && is_letter(type[0])) return {std::string(type), std::string(name)};
+    const std::optional<dtype> fixed = dtype_named(type);
+    if (!fixed)
+      throw_type_error(fmt::format("{}: unknown type \"{}\" of {} parameter \"{}\"", kernel_, type, role, name), at_,
+                       "types are bool, i8..i64, u8..u64, f16, bf16, f32, f64, c64, c128, NumPy's names for them, or "
+                       "one letter for any of them");
+    return {to_string(*fixed), std::string(name)};
+  }
+
+  [[noreturn]] void reject_keyword(std::string_view word, std::string_view role) const {
+    if (word == "raw")
+      throw_type_error(fmt::format("{}: raw parameters need element addresses, not available in this version", kernel_),
+                       at_, "pass a view or a gather of the array instead: x(ids)");
+    if (word == "const")
+      throw_type_error(fmt::format("{}: \"const\" is not needed", kernel_), at_,
+                       "inputs are const and outputs are not, always");
+    throw_type_error(fmt::format("{}: unknown keyword \"{}\" in the {} parameters", kernel_, word, role), at_,
+                     "parameters are written \"T x, f32 y\"");
+  }
+
+  std::string_view kernel_;
+  const place& at_;
+};
+
+// ---- Interning ----
+
+struct bound_key {
+  std::uint64_t identity, types;
+  friend bool operator==(const bound_key&, const bound_key&) = default;
+};
+struct bound_hash {
+  std::size_t operator()(const bound_key& k) const { return (k.identity ^ (k.types * 0x9e3779b97f4a7c15ull)) * 31; }
+};
+
+/// All kernels of the process. Never destroyed: arrays in static storage may still be using kernels at exit.
+struct kernel_store {
+  std::mutex mutex;
+  std::uint64_t last_identity = 0;
+  std::unordered_map<std::string, std::shared_ptr<const user_kernel>> parsed;
+  std::unordered_map<bound_key, std::shared_ptr<const user_kernel>, bound_hash> bound;
+};
+kernel_store& store() {
+  static auto* s = new kernel_store;
+  return *s;
+}
+
+/// Everything that distinguishes a kernel, each string with its length before it.
+std::string text_of(const user_kernel& k) {
+  std::string text;
+  const auto add = [&](std::string_view part) { text += fmt::format("{}:{}", part.size(), part); };
+  for (const std::string* part : {&k.name, &k.body, &k.preamble}) add(*part);
+  for (const auto* list : {&k.inputs, &k.outputs}) {
+    add(fmt::to_string(list->size()));
+    for (const user_parameter& p : *list) {
+      add(p.type);
+      add(p.name);
+    }
+  }
+  for (const std::string& option : k.options) add(option);
+  return text;
+}
+
+// ---- Binding of a call ----
+
+class binder {
+ public:
+  binder(const user_kernel& k, std::span<const input> operands, const place& at)
+      : k_(k), operands_(operands), at_(at) {}
+
+  /// The dtype of each input.
+  std::vector<dtype> input_types() {
+    for (std::size_t p = 0; p < operands_.size(); ++p)
+      if (operands_[p].array) bind_array(p);
+    for (std::size_t p = 0; p < operands_.size(); ++p)
+      if (!operands_[p].array && k_.inputs[p].is_placeholder() && !bound(k_.inputs[p])) bind_numbers(k_.inputs[p].type);
+    std::vector<dtype> types;
+    for (const user_parameter& p : k_.inputs) types.push_back(*type_of(p));
+    return types;
+  }
+
+  std::shared_ptr<const user_kernel> kernel(const std::vector<dtype>& input_types) {
+    bound_key key{k_.identity, 0};
+    for (const dtype t : input_types) key.types = key.types << 4 | static_cast<std::uint64_t>(t);
+    kernel_store& s = store();
+    const std::lock_guard lock(s.mutex);
+    std::shared_ptr<const user_kernel>& slot = s.bound[key];
+    if (!slot) {
+      auto made = std::make_shared<user_kernel>(k_);
+      made->input_types = input_types;
+      made->placeholders = letters_;
+      for (const user_parameter& p : k_.outputs) made->output_types.push_back(output_type(p));
+      made->identity = ++s.last_identity;
+      slot = std::move(made);
+    }
+    return slot;
+  }
+
+  /// Before anything is interned: outputs take their types from inputs.
+  dtype output_type(const user_parameter& p) const {
+    const std::optional<dtype> t = type_of(p);
+    if (!t)
+      throw_type_error(fmt::format("{}: the type {} of output {} is not deducible: no input has it", k_.name, p.type,
+                                   p.name),
+                       at_, "give the output a fixed type, such as f32");
+    return *t;
+  }
+
+ private:
+  const dtype* bound(const user_parameter& p) const {
+    for (const auto& [letter, type] : letters_)
+      if (letter == p.type[0]) return &type;
+    return nullptr;
+  }
+
+  std::optional<dtype> type_of(const user_parameter& p) const {
+    if (!p.is_placeholder()) return dtype_named(p.type);
+    const dtype* t = bound(p);
+    return t ? std::optional(*t) : std::nullopt;
+  }
+
+  void bind_array(std::size_t k) {
+    const user_parameter& p = k_.inputs[k];
+    const dtype given = operands_[k].array->type;
+    const std::optional<dtype> wanted = type_of(p);
+    if (!wanted) letters_.emplace_back(p.type[0], given);
+    if (!wanted || *wanted == given) return;
+    const std::string because = p.is_placeholder() ? fmt::format(", since {} is {}", p.type, to_string(*wanted)) : "";
+    throw_type_error(fmt::format("{}: {} is {}, but its parameter is {}{}", k_.name, p.name, to_string(given),
+                                 to_string(*wanted), because),
+                     operands_[k].site, fmt::format("convert it: {}.astype({})", p.name, to_string(*wanted)));
+  }
+
+  /// A placeholder that no array carries: the common C++ dtype of its numbers.
+  void bind_numbers(const std::string& letter) {
+    std::vector<input> numbers;
+    for (std::size_t k = 0; k < operands_.size(); ++k)
+      if (k_.inputs[k].type == letter) numbers.push_back(operands_[k]);
+    letters_.emplace_back(letter[0], common_type(numbers, k_.name, at_));
+  }
+
+  const user_kernel& k_;
+  std::span<const input> operands_;
+  const place& at_;
+  std::vector<std::pair<char, dtype>> letters_;
+};
+
+}  // namespace
+
+std::shared_ptr<const user_kernel> parse_user_kernel(std::string_view name, std::string_view inputs,
+                                                     std::string_view outputs, std::string_view body,
+                                                     std::string_view preamble, std::vector<std::string> options,
+                                                     const place& at) {
+  const parser p(name, at);
+  p.check_kernel_name();
+  auto k = std::make_shared<user_kernel>();
+  k->name = name;
+  k->inputs = p.parameters(inputs, "input");
+  k->outputs = p.parameters(outputs, "output");
+  k->body = body;
+  k->preamble = preamble;
+  k->options = std::move(options);
+  k->site = at;
+  p.check_names(*k);
+  if (k->outputs.empty())
+    p.fail(fmt::format("{}: no output parameters", name), "a kernel has at least one output: \"T z\"");
+  if (is_blank_text(body)) p.fail(fmt::format("{}: the body is empty", name));
+
+  kernel_store& s = store();
+  const std::lock_guard lock(s.mutex);
+  std::shared_ptr<const user_kernel>& slot = s.parsed[text_of(*k)];
+  if (!slot) {
+    k->identity = ++s.last_identity;
+    slot = std::move(k);
+  }
+  return slot;
+}
+
+std::vector<node_ref> record_call(const std::shared_ptr<const user_kernel>& kernel, std::span<const input> operands,
+                                  const place& at) {
+  if (operands.size() != kernel->inputs.size())
+    throw_type_error(fmt::format("{}: takes {} input(s), {} given", kernel->name, kernel->inputs.size(),
+                                 operands.size()),
+                     at);
+  binder b(*kernel, operands, at);
+  const std::vector<dtype> types = b.input_types();
+  for (const user_parameter& p : kernel->outputs) b.output_type(p);
+  const shape extents = broadcast_extents(operands, kernel->name, at);
+
+  std::vector<node_ref> made;
+  std::vector<node*> nodes;
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    if (!operands[k].array) made.push_back(make_scalar(operands[k].number, types[k], operands[k].site));
+    nodes.push_back(operands[k].array ? operands[k].array : made.back().get());
+  }
+  auto facts = std::make_unique<attribute>();
+  facts->kernel = b.kernel(types);
+  const std::vector<dtype>& results = facts->kernel->output_types;
+  for (const dtype t : results) checked_bytes(extents, t);
+  const node_ref call = make_node(op::call, results[0], extents, nodes, at, std::move(facts));
+
+  std::vector<node_ref> out;
+  node* operand = call.get();
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    auto which = std::make_unique<attribute>();
+    which->output = static_cast<std::int32_t>(k);
+    out.push_back(make_node(op::result, results[k], extents, {&operand, 1}, at, std::move(which)));
+  }
+  return out;
+}
+
+}  // namespace sinter::jit
