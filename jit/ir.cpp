@@ -1,0 +1,284 @@
+#include "jit/ir.hpp"
+
+#include "runtime/error.hpp"
+
+#include <fmt/format.h>
+
+namespace sinter::jit {
+
+void kernel::clear() {
+  body.clear();
+  terms.clear();
+  forms.clear();
+  accesses.clear();
+  checks.clear();
+  dims.clear();
+  loops.clear();
+  calls.clear();
+  call_operands.clear();
+  parameters.clear();
+  domain_rank = 1;
+  index_bits = 64;
+  math = 0;
+}
+
+namespace {
+
+/// The real dtype of a complex number's parts; other dtypes are their own.
+constexpr dtype part_of(dtype t) { return t == c64 ? f32 : t == c128 ? f64 : t; }
+
+class verifier {
+ public:
+  explicit verifier(const kernel& k) : kernel_(k) {}
+
+  void run() {
+    check_tables();
+    scope_.assign(kernel_.body.size(), 0);
+    live_.assign(1, true);
+    for (at_ = 0; at_ < kernel_.body.size(); ++at_) {
+      const inst& i = kernel_.body[at_];
+      for (const value a : i.arg)
+        if (a != value::none) check_operand(a);
+      check_instruction(i);
+      scope_[at_] = scopes_.back();
+      if (i.code == op::loop) open_loop(i);
+    }
+    if (!open_.empty()) fail_at(open_.back(), "the loop is never closed");
+  }
+
+ private:
+  [[noreturn]] void fail(std::string_view what) const { fail_at(at_, what); }
+  [[noreturn]] void fail_at(std::size_t k, std::string_view what) const {
+    throw_internal_error(fmt::format("kernel instruction %{} ({}): {}", k, info(kernel_.body[k].code).name, what));
+  }
+  void expect(bool holds, std::string_view what) const {
+    if (!holds) fail(what);
+  }
+  static void expect_table(bool holds, std::string_view what) {
+    if (!holds) throw_internal_error(fmt::format("kernel tables: {}", what));
+  }
+
+  bool is_parameter(std::uint32_t p, parameter_kind kind) const {
+    return p < kernel_.parameters.size() && kernel_.parameters[p].kind == kind;
+  }
+
+  void check_tables() const {
+    const kernel& k = kernel_;
+    expect_table(k.domain_rank >= 1 && k.domain_rank <= k.dims.size(), "the domain needs one dim at least");
+    expect_table(k.index_bits == 32 || k.index_bits == 64, "indices have 32 or 64 bits");
+    for (const dim& d : k.dims) expect_table(is_parameter(d.extent, parameter_kind::extent), "a dim without extent");
+    for (const check& c : k.checks) expect_table(is_parameter(c.size, parameter_kind::size), "a check without size");
+    for (const form& f : k.forms) {
+      expect_table(std::size_t{f.first} + f.count <= k.terms.size(), "a form beyond the terms");
+      expect_table(f.offset == form::no_offset || is_parameter(f.offset, parameter_kind::offset), "a form's offset");
+    }
+    for (const term& t : k.terms)
+      expect_table(t.coefficient == term::unit || is_parameter(t.coefficient, parameter_kind::coefficient),
+                   "a term's coefficient");
+    for (const access& a : k.accesses) expect_table(a.form < k.forms.size(), "an access without form");
+    for (const loop_dims& l : k.loops)
+      expect_table(l.first >= k.domain_rank && std::size_t{l.first} + l.count <= k.dims.size(), "a loop's dims");
+    for (const call& c : k.calls)
+      expect_table(c.kernel && std::size_t{c.first} + c.count <= k.call_operands.size(), "a call's operands");
+  }
+
+  void check_operand(value v) const {
+    expect(raw(v) < at_, fmt::format("operand %{} is not defined before it", raw(v)));
+    const inst& i = kernel_[v];
+    expect(i.code != op::store, fmt::format("operand %{} has no value", raw(v)));
+    const bool closed_loop = i.code == op::loop && (open_.empty() || open_.back() != raw(v));
+    expect(live_[scope_[raw(v)]] && !closed_loop, fmt::format("operand %{} is inside a loop that has ended", raw(v)));
+  }
+
+  dtype type_of(value v) const { return kernel_[v].type; }
+
+  void check_form(std::uint32_t number) const {
+    expect(number < kernel_.forms.size(), "the form does not exist");
+    const form& f = kernel_.forms[number];
+    for (std::uint32_t k = f.first; k < f.first + f.count; ++k) {
+      const term& t = kernel_.terms[k];
+      if (t.is_dim()) {
+        expect(t.atom < kernel_.dims.size() && is_counting(t.atom),
+               fmt::format("dim d{} is not counting here", t.atom));
+      } else {
+        check_operand(value{t.atom & ~term::computed});
+        expect(type_of(value{t.atom & ~term::computed}) == i64, "a computed index that is not i64");
+      }
+    }
+  }
+
+  bool is_counting(std::uint32_t d) const {
+    if (d < kernel_.domain_rank) return true;
+    for (const std::uint32_t l : open_) {
+      const loop_dims& dims = kernel_.loops[kernel_.body[l].attr];
+      if (d >= dims.first && d < dims.first + dims.count) return true;
+    }
+    return false;
+  }
+
+  void check_access(const inst& i, bool writes) const {
+    expect(i.attr < kernel_.accesses.size(), "the access does not exist");
+    const access& a = kernel_.accesses[i.attr];
+    const bool pointer = is_parameter(a.pointer, parameter_kind::output) ||
+                         (!writes && is_parameter(a.pointer, parameter_kind::input));
+    expect(pointer && kernel_.parameters[a.pointer].type == i.type, "the pointer is not of this dtype and direction");
+    check_form(a.form);
+  }
+
+  void check_arity(const inst& i, int least, int most) const {
+    int count = 0;
+    while (count < 3 && i.arg[count] != value::none) ++count;
+    for (int k = count; k < 3; ++k) expect(i.arg[k] == value::none, "a gap between operands");
+    expect(count >= least && count <= most, fmt::format("{} operands", count));
+  }
+
+  void check_instruction(const inst& i) {
+    if (is_elementwise(i.code)) {
+      check_arity(i, info(i.code).arity, info(i.code).arity);
+      return check_elementwise(i);
+    }
+    if (is_reduction(i.code)) return check_reduction(i);
+    check_structure(i);
+  }
+
+  void check_structure(const inst& i) const {
+    switch (i.code) {
+      case op::scalar:
+        check_arity(i, 0, 0);
+        expect(is_parameter(i.attr, parameter_kind::scalar) && kernel_.parameters[i.attr].type == i.type,
+               "the parameter is not a scalar of this dtype");
+        break;
+      case op::index:
+        check_arity(i, 0, 0);
+        expect(i.type == i64, "indices are i64");
+        check_form(i.attr);
+        break;
+      case op::quotient:
+        check_arity(i, 1, 1);
+        expect(i.type == i64 && type_of(i.arg[0]) == i64, "indices are i64");
+        expect(is_parameter(i.attr, parameter_kind::divisor), "the parameter is not a divisor");
+        break;
+      case op::bound:
+        check_arity(i, 1, 1);
+        expect(i.type == i64 && is_integer(type_of(i.arg[0])), "an index is an integer");
+        expect(i.attr < kernel_.checks.size(), "the check does not exist");
+        break;
+      case op::in_range:
+        check_arity(i, 1, 2);
+        expect(i.type == boolean && kernel_[i.arg[0]].code == op::bound, "the first operand is not a bound");
+        expect(i.arg[1] == value::none || type_of(i.arg[1]) == boolean, "the second operand is not a predicate");
+        break;
+      case op::load:
+        check_arity(i, 0, 1);
+        expect(i.arg[0] == value::none || type_of(i.arg[0]) == boolean, "the operand is not a predicate");
+        check_access(i, false);
+        break;
+      case op::store:
+        check_arity(i, 1, 1);
+        expect(type_of(i.arg[0]) == i.type, "the value is of another dtype");
+        expect(open_.empty(), "a store inside a loop");
+        check_access(i, true);
+        break;
+      case op::loop:
+        check_arity(i, 0, 0);
+        expect(i.attr < kernel_.loops.size(), "the loop does not exist");
+        break;
+      case op::call:
+        check_arity(i, 0, 0);
+        check_call(i);
+        break;
+      case op::result:
+        check_arity(i, 1, 1);
+        expect(kernel_[i.arg[0]].code == op::call, "the operand is not a call");
+        expect(i.attr < kernel_.calls[kernel_[i.arg[0]].attr].outputs, "the call has fewer outputs");
+        break;
+      default: fail("has no place in a kernel");
+    }
+  }
+
+  void check_call(const inst& i) const {
+    expect(i.attr < kernel_.calls.size(), "the call does not exist");
+    const call& c = kernel_.calls[i.attr];
+    for (std::uint32_t k = c.first; k < c.first + c.count; ++k) check_operand(kernel_.call_operands[k]);
+  }
+
+  void open_loop(const inst&) {
+    open_.push_back(static_cast<std::uint32_t>(at_));
+    scopes_.push_back(static_cast<std::uint32_t>(live_.size()));
+    live_.push_back(true);
+  }
+
+  void check_reduction(const inst& i) {
+    check_arity(i, 2, 2);
+    expect(!open_.empty() && raw(i.arg[1]) == open_.back(), "it does not close the innermost loop");
+    const dtype from = type_of(i.arg[0]);
+    switch (info(i.code).typing) {
+      case rule::reduce_sum: expect(kind_of(i.type) >= kind_of(from), "a sum of another kind than its operand"); break;
+      case rule::reduce_order: expect(i.type == from && !is_complex(from), "dtype differs from the operand's"); break;
+      case rule::reduce_index: expect(i.type == i64 && !is_complex(from), "positions are i64"); break;
+      default: expect(i.type == boolean, "the result is not boolean"); break;
+    }
+    live_[scopes_.back()] = false;
+    scopes_.pop_back();
+    open_.pop_back();
+  }
+
+  void expect_same(const inst& i, int first, int last, dtype wanted) const {
+    for (int k = first; k < last; ++k)
+      expect(type_of(i.arg[k]) == wanted,
+             fmt::format("operand %{} is {}, not {}", raw(i.arg[k]), to_string(type_of(i.arg[k])), to_string(wanted)));
+  }
+
+  void check_elementwise(const inst& i) const {
+    const int arity = info(i.code).arity;
+    switch (info(i.code).typing) {
+      case rule::number: return expect_same(i, 0, arity, i.type);
+      case rule::orderable:
+        expect(!is_complex(i.type), "complex numbers have no order");
+        return expect_same(i, 0, arity, i.type);
+      case rule::magnitude:
+      case rule::part: return expect(i.type == part_of(type_of(i.arg[0])), "not the dtype of the operand's parts");
+      case rule::inexact:
+        expect(is_inexact(i.type), "not a float or complex dtype");
+        return expect_same(i, 0, arity, i.type);
+      case rule::real:
+        expect(is_real(i.type), "not a float dtype");
+        return expect_same(i, 0, arity, i.type);
+      case rule::rounding:
+      case rule::complex: return expect_same(i, 0, arity, i.type);
+      case rule::pair:
+        expect(is_complex(i.type), "the result is not complex");
+        return expect_same(i, 0, arity, part_of(i.type));
+      case rule::equality:
+      case rule::compare:
+      case rule::test:
+      case rule::test_real:
+      case rule::logical:
+        expect(i.type == boolean, "the result is not boolean");
+        return expect_same(i, 0, arity, type_of(i.arg[0]));
+      case rule::bits:
+        expect(is_integer_or_bool(i.type), "not an integer dtype");
+        return expect_same(i, 0, arity, i.type);
+      case rule::shift:
+        expect(is_integer(i.type) && is_integer(type_of(i.arg[1])), "not an integer dtype");
+        return expect_same(i, 0, 1, i.type);
+      case rule::choice:
+        expect_same(i, 0, 1, boolean);
+        return expect_same(i, 1, arity, i.type);
+      default: return;  // convert: any dtype to any
+    }
+  }
+
+  const kernel& kernel_;
+  std::size_t at_ = 0;
+  std::vector<std::uint32_t> scope_;        ///< by instruction
+  std::vector<bool> live_;                  ///< by scope
+  std::vector<std::uint32_t> scopes_ = {0}; ///< open ones, outermost first
+  std::vector<std::uint32_t> open_;         ///< loop instructions
+};
+
+}  // namespace
+
+void verify(const kernel& k) { verifier(k).run(); }
+
+}  // namespace sinter::jit

@@ -1,0 +1,146 @@
+// Kernel IR: what one launch computes for one element of its loop domain.
+//
+// Semantics, the same on every executor:
+//   * Instructions run in table order, once per element of the domain; values are immutable (SSA). `loop` opens nested
+//     sequential loops over reduced dims and the reduce_* naming it closes them; nothing inside is visible after.
+//   * Integers wrap (two's complement). x / 0 and x % 0 are 0. A shift past the width gives 0, or the sign for >> of a
+//     signed value. Negative shift counts count as past the width.
+//   * Floats are IEEE with subnormals; an operation rounds to its dtype, except that a multiply feeding an add may fuse
+//     (math_mode::strict: never). f16 and bf16 operations compute in f32 and round.
+//   * minimum / maximum / reduce_min / reduce_max return NaN when an operand is NaN.
+//   * float -> integer truncates, saturates, and takes NaN to 0; integer -> narrower integer wraps; anything -> bool is
+//     x != 0; complex -> real takes the real part.
+//   * A load whose predicate is false, and a bad `bound`, give 0.
+//
+// Sizes, strides, scalars and pointers are parameters: numbers live in `arguments`, never in the table, so that the
+// table's bytes are the kernel's identity.
+#pragma once
+
+#include "jit/ops.hpp"
+#include "runtime/types.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sinter::jit {
+
+struct user_kernel;
+
+enum class value : std::uint32_t { none = 0xffffffffu };
+constexpr std::uint32_t raw(value v) { return static_cast<std::uint32_t>(v); }
+
+struct inst {
+  op code;
+  dtype type;                 ///< of the result; i64 stands for "index type" in index, quotient and bound
+  std::uint16_t reserved = 0;
+  value arg[3] = {value::none, value::none, value::none};
+  std::uint32_t attr = 0;     ///< by code: parameter (scalar, quotient's divisor), form (index), access (load, store),
+                              ///< check (bound), call (call), output ordinal (result), loop (loop)
+};
+static_assert(sizeof(inst) == 20);
+
+/// One summand of a form: a loop counter or a computed index, times 1 or a parameter.
+struct term {
+  std::uint32_t atom;         ///< dim number; or `computed | value`
+  std::uint32_t coefficient;  ///< parameter number, or `unit`
+  static constexpr std::uint32_t computed = 0x80000000u, unit = 0xffffffffu;
+  constexpr bool is_dim() const { return atom < computed; }
+};
+
+/// terms[first .. first + count) summed, plus parameter `offset` (or `no_offset`).
+struct form {
+  std::uint32_t first, count, offset;
+  static constexpr std::uint32_t no_offset = 0xffffffffu;
+};
+
+/// Memory read or written at a form: element number relative to a pointer parameter.
+struct access {
+  std::uint32_t pointer;  ///< parameter
+  std::uint32_t form;
+};
+
+/// A user's index checked against an extent: [-size, size).
+struct check {
+  std::uint32_t size;     ///< parameter
+};
+
+/// Counters the kernel runs over: dims [0, domain_rank) make the domain (the last one innermost), the rest belong to loops.
+struct dim {
+  std::uint32_t extent;   ///< parameter
+};
+
+/// The sequential dims a `loop` instruction runs over, outermost first.
+struct loop_dims {
+  std::uint32_t first, count;
+};
+
+/// A user's elementwise kernel called with values; `result` instructions pick its outputs.
+struct call {
+  const user_kernel* kernel;
+  std::uint32_t first, count;  ///< call_operands[first .. first + count)
+  std::uint32_t outputs;
+};
+
+enum class parameter_kind : std::uint8_t {
+  extent,       ///< i64, of a dim
+  input,        ///< pointer to read-only elements
+  output,       ///< pointer to elements written
+  scalar,       ///< a number of `type`
+  coefficient,  ///< i64: a stride or step
+  offset,       ///< i64: the constant of an index form
+  size,         ///< i64: an extent indices are checked against
+  divisor,      ///< i64 > 0
+  magic,        ///< u32 multiplier and shift for the divisor before it (jit/lower.cpp), used when index_bits is 32
+  aligned,      ///< u64: bit k set when parameter-pointer number k may be accessed in whole vectors
+  fault,        ///< pointer to runtime::index_fault
+  launch,       ///< i64: identity of this launch, for the fault record
+};
+
+struct parameter {
+  parameter_kind kind;
+  dtype type;
+};
+
+struct kernel {
+  std::vector<inst> body;
+  std::vector<term> terms;
+  std::vector<form> forms;
+  std::vector<access> accesses;
+  std::vector<check> checks;
+  std::vector<dim> dims;
+  std::vector<loop_dims> loops;
+  std::vector<call> calls;
+  std::vector<value> call_operands;
+  std::vector<parameter> parameters;
+  std::uint32_t domain_rank = 1;
+  std::uint8_t index_bits = 64;
+  std::uint8_t math = 0;  ///< math_mode
+
+  const inst& operator[](value v) const { return body[raw(v)]; }
+  void clear();
+};
+
+/// One parameter's value; c128 needs all 16 bytes.
+union slot {
+  std::int64_t as_i64;
+  std::uint64_t as_u64;
+  void* as_pointer;
+  unsigned char bytes[16];
+};
+
+/// The numbers of one launch, `slots[k]` for `parameters[k]`.
+struct arguments {
+  std::vector<slot> slots;
+  std::int64_t rows = 1, inner = 1;  ///< domain: product of the outer extents, and the innermost extent
+  int cost = 1;
+};
+
+/// Throws internal_error naming the first rule the kernel breaks: operands defined before use and in scope, dtypes as
+/// the operation's rule wants, table references in range, loops closed. Run after lowering and after each pass.
+void verify(const kernel& k);
+
+/// Text form, one instruction a line; stable, for dumps and golden files.
+std::string to_string(const kernel& k, const std::string& name);
+
+}  // namespace sinter::jit

@@ -1,0 +1,134 @@
+// The text form of kernel IR, for dumps, explain() and golden files.
+#include "jit/ir.hpp"
+#include "jit/user_kernel.hpp"
+
+#include <fmt/format.h>
+
+namespace sinter::jit {
+
+namespace {
+
+constexpr std::string_view role_names[] = {"n", "in", "out", "x", "s", "o", "size", "q", "magic", "aligned", "fault",
+                                           "launch"};
+
+class printer {
+ public:
+  explicit printer(const kernel& k) : kernel_(k) {}
+
+  std::string run(const std::string& name) {
+    header(name);
+    for (std::size_t k = 0; k < kernel_.body.size(); ++k) {
+      const inst& i = kernel_.body[k];
+      if (is_reduction(i.code) && depth_ > 1) --depth_;
+      line(k, i);
+      if (i.code == op::loop) ++depth_;
+    }
+    return std::move(out_);
+  }
+
+ private:
+  std::string parameter(std::uint32_t p) const {
+    if (p >= kernel_.parameters.size()) return fmt::format("?{}", p);
+    return fmt::format("{}{}", role_names[static_cast<int>(kernel_.parameters[p].kind)], p);
+  }
+
+  static std::string name_of(value v) { return v == value::none ? "none" : fmt::format("%{}", raw(v)); }
+
+  std::string range(std::uint32_t first, std::uint32_t count) const {
+    std::string text;
+    for (std::uint32_t d = first; d < first + count; ++d)
+      text += fmt::format("{}d{} in [0, {})", d == first ? "" : ", ", d, parameter(kernel_.dims[d].extent));
+    return text;
+  }
+
+  std::string form_text(std::uint32_t number) const {
+    const form& f = kernel_.forms[number];
+    std::string text;
+    const auto add = [&](std::string_view summand) { text.append(text.empty() ? "" : " + ").append(summand); };
+    for (std::uint32_t k = f.first; k < f.first + f.count; ++k) {
+      const term& t = kernel_.terms[k];
+      std::string atom = t.is_dim() ? fmt::format("d{}", t.atom) : fmt::format("%{}", t.atom & ~term::computed);
+      if (t.coefficient != term::unit) atom.append("*").append(parameter(t.coefficient));
+      add(atom);
+    }
+    if (f.offset != form::no_offset) add(parameter(f.offset));
+    return text.empty() ? "0" : text;
+  }
+
+  std::string element(std::uint32_t number) const {
+    const access& a = kernel_.accesses[number];
+    return fmt::format("{}[{}]", parameter(a.pointer), form_text(a.form));
+  }
+
+  void header(const std::string& name) {
+    constexpr std::string_view modes[] = {"", ", strict math", ", fast math"};
+    out_ = fmt::format("kernel {}({}-bit indices{})\n", name, kernel_.index_bits, modes[kernel_.math % 3]);
+    for (std::uint32_t p = 0; p < kernel_.parameters.size(); ++p) {
+      const parameter_kind kind = kernel_.parameters[p].kind;
+      if (kind == parameter_kind::input || kind == parameter_kind::output || kind == parameter_kind::scalar)
+        out_ += fmt::format("  {}: {}\n", parameter(p), sinter::to_string(kernel_.parameters[p].type));
+    }
+    out_ += fmt::format("for {}\n", range(0, kernel_.domain_rank));
+  }
+
+  std::string operands(const inst& i) const {
+    std::string text;
+    for (const value a : i.arg)
+      if (a != value::none) text.append(text.empty() ? "" : ", ").append(name_of(a));
+    return text;
+  }
+
+  std::string call_text(const inst& i) const {
+    const call& c = kernel_.calls[i.attr];
+    std::string list;
+    for (std::uint32_t k = 0; k < c.count; ++k)
+      list.append(k == 0 ? "" : ", ").append(name_of(kernel_.call_operands[c.first + k]));
+    return fmt::format("call {}({})", c.kernel ? c.kernel->name : "?", list);
+  }
+
+  std::string right_side(const inst& i) const {
+    switch (i.code) {
+      case op::scalar: return parameter(i.attr);
+      case op::index: return fmt::format("index {}", form_text(i.attr));
+      case op::quotient: return fmt::format("quotient {} / {}", name_of(i.arg[0]), parameter(i.attr));
+      case op::bound:
+        return fmt::format("bound {} in {}, check {}", name_of(i.arg[0]), parameter(kernel_.checks[i.attr].size),
+                           i.attr);
+      case op::load:
+        if (i.arg[0] == value::none) return fmt::format("load {}", element(i.attr));
+        return fmt::format("load {} if {}", element(i.attr), name_of(i.arg[0]));
+      case op::loop: {
+        const loop_dims& l = kernel_.loops[i.attr];
+        return l.count == 0 ? "loop once" : fmt::format("loop {}", range(l.first, l.count));
+      }
+      case op::call: return call_text(i);
+      case op::result: return fmt::format("result {} of {}", i.attr, name_of(i.arg[0]));
+      default: break;
+    }
+    if (is_reduction(i.code))
+      return fmt::format("{} {} over {}", info(i.code).name, name_of(i.arg[0]), name_of(i.arg[1]));
+    return fmt::format("{} {}", info(i.code).name, operands(i));
+  }
+
+  void line(std::size_t k, const inst& i) {
+    out_.append(2 * depth_, ' ');
+    if (i.code == op::store) {
+      out_ += fmt::format("store {} {}\n", element(i.attr), name_of(i.arg[0]));
+    } else if (i.code == op::loop || i.code == op::call) {
+      out_ += fmt::format("%{} = {}\n", k, right_side(i));
+    } else {
+      const std::string text = fmt::format("%{} = {}", k, right_side(i));
+      out_ += fmt::format("{:<{}}  {}\n", text, depth_ < 20 ? 48 - 2 * depth_ : 8, sinter::to_string(i.type));
+    }
+  }
+
+  const kernel& kernel_;
+  std::string out_;
+  std::size_t depth_ = 1;  ///< of loops, the domain's counted
+};
+
+}  // namespace
+
+std::string to_string(const kernel& k, const std::string& name) { return printer(k).run(name); }
+
+}  // namespace sinter::jit
