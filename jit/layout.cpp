@@ -1,0 +1,192 @@
+// Second half of lowering: merges dims every access agrees on, drops unit ones, decides which strides are 0, 1 or a
+// parameter, and how wide indices must be.
+#include "jit/codegen/magic.hpp"
+#include "jit/lower_internal.hpp"
+
+#include <algorithm>
+
+namespace sinter::jit {
+
+namespace {
+
+constexpr std::int64_t narrow_limit = (std::int64_t{1} << 31) - 4096;  // slack: a vector's last lane, a block's last row
+constexpr int most_lanes_times_operations = 2000;                      // source size a compiler handles in ~0.1 s
+
+std::uint64_t packed_magic(std::int64_t divisor) {
+  if (divisor < 1 || divisor >= narrow_limit) return 0;  // such a kernel divides
+  const magic_numbers m = magic(static_cast<std::uint32_t>(divisor));
+  return m.multiplier | std::uint64_t{m.shift} << 32;
+}
+
+}  // namespace
+
+void lowering::lay_out() {
+  merge_dims();
+  choose_width();
+  write_dims();
+  write_forms();
+  choose_lanes();
+  add_magic();
+}
+
+std::int64_t lowering::factor_of(const linear& f, std::uint32_t raw_dim_number) const {
+  for (const linear_term& t : lin_.terms(f))
+    if (atoms_[t.atom].is_dim && atoms_[t.atom].dim == raw_dim_number) return t.factor;
+  return 0;
+}
+
+/// Dims k and k + 1 are one when stepping k is stepping k + 1 over its whole extent, for every form.
+void lowering::merge_dims() {
+  kernel& k = out_->ir;
+  const std::size_t forms = raw_forms_.size();
+  factor_stride_ = dims_.size() + 1;
+  factors_.assign(forms * factor_stride_, 0);
+  merged_into_.assign(dims_.size(), -1);
+  final_extents_.clear();
+  final_loops_.clear();
+  for (std::uint32_t d = 0; d < dims_.size(); ++d) {
+    if (dims_[d].loop != 0 && final_extents_.empty()) add_final_dim(1, 0);  // a domain of one element
+    if (dims_[d].extent == 1) continue;
+    bool merges = !final_extents_.empty() && final_loops_.back() == dims_[d].loop;
+    const std::size_t last = final_extents_.size() - 1;
+    for (std::size_t f = 0; merges && f < forms; ++f)
+      merges = factor(f, last) == factor_of(raw_forms_[f], d) * dims_[d].extent;
+    if (merges) final_extents_.back() *= dims_[d].extent;
+    else add_final_dim(dims_[d].extent, dims_[d].loop);
+    for (std::size_t f = 0; f < forms; ++f) factor(f, final_extents_.size() - 1) = factor_of(raw_forms_[f], d);
+    merged_into_[d] = static_cast<std::int32_t>(final_extents_.size() - 1);
+  }
+  if (final_loops_.empty() || final_loops_.front() != 0) {
+    SINTER_CHECK(final_extents_.empty());
+    add_final_dim(1, 0);
+  }
+  k.domain_rank = static_cast<std::uint32_t>(std::count(final_loops_.begin(), final_loops_.end(), 0u));
+  for (std::uint32_t l = 0; l < k.loops.size(); ++l) {
+    const auto first = std::find(final_loops_.begin(), final_loops_.end(), l + 1);
+    k.loops[l] = {static_cast<std::uint32_t>(first - final_loops_.begin()),
+                  static_cast<std::uint32_t>(std::count(final_loops_.begin(), final_loops_.end(), l + 1))};
+  }
+}
+
+void lowering::add_final_dim(std::int64_t extent, std::uint32_t loop) {
+  final_extents_.push_back(extent);
+  final_loops_.push_back(loop);
+}
+
+void lowering::choose_width() {
+  kernel& k = out_->ir;
+  k.index_bits = 64;
+  if (!for_cuda_ || how_->force_wide_index) return;
+  std::int64_t trips = 1;
+  for (const std::int64_t n : final_extents_) {
+    trips *= std::max<std::int64_t>(n, 1);
+    if (trips >= narrow_limit) return;
+  }
+  for (std::size_t f = 0; f < raw_forms_.size(); ++f) {
+    std::int64_t reach = std::abs(raw_forms_[f].constant) * raw_has_offset_[f];
+    for (std::size_t d = 0; d < final_extents_.size(); ++d) reach += std::abs(factor(f, d)) * final_extents_[d];
+    for (const linear_term& t : lin_.terms(raw_forms_[f]))
+      if (!atoms_[t.atom].is_dim) reach += std::abs(t.factor) * atoms_[t.atom].limit;
+    if (reach >= narrow_limit) return;
+  }
+  k.index_bits = 32;
+}
+
+void lowering::write_dims() {
+  kernel& k = out_->ir;
+  arguments& a = out_->numbers;
+  a.rows = 1;
+  for (std::size_t d = 0; d < final_extents_.size(); ++d) {
+    k.dims.push_back({parameter(parameter_kind::extent, dtype::i64, final_extents_[d])});
+    if (d + 1 < k.domain_rank) a.rows *= final_extents_[d];
+  }
+  a.inner = final_extents_[k.domain_rank - 1];
+  std::int64_t cost = 0, trips = 1;
+  for (const inst& i : k.body) {
+    if (i.code == op::loop)
+      for (std::uint32_t d = 0; d < k.loops[i.attr].count; ++d) trips *= final_extents_[k.loops[i.attr].first + d];
+    cost = std::min<std::int64_t>(cost + info(i.code).cost * std::max<std::int64_t>(trips, 1), 1 << 30);
+    if (is_reduction(i.code)) trips = 1;
+  }
+  a.cost = static_cast<int>(cost);
+}
+
+void lowering::write_forms() {
+  kernel& k = out_->ir;
+  for (std::size_t f = 0; f < raw_forms_.size(); ++f) {
+    form out{static_cast<std::uint32_t>(k.terms.size()), 0, form::no_offset};
+    const auto add = [&](std::uint32_t atom, std::int64_t factor) {
+      if (factor == 0) return;
+      const std::uint32_t c = factor == 1 ? term::unit : parameter(parameter_kind::coefficient, dtype::i64, factor);
+      k.terms.push_back({atom, c});
+      ++out.count;
+    };
+    for (std::uint32_t d = 0; d < final_extents_.size(); ++d) add(d, factor(f, d));
+    for (const linear_term& t : lin_.terms(raw_forms_[f]))
+      if (!atoms_[t.atom].is_dim) add(term::computed | raw(atoms_[t.atom].computed), t.factor);
+    if (raw_has_offset_[f]) out.offset = parameter(parameter_kind::offset, dtype::i64, raw_forms_[f].constant);
+    k.forms.push_back(out);
+  }
+}
+
+/// Whole vectors of 16 bytes of the widest element read or written along the inner dim; fewer when the code grows large.
+void lowering::choose_lanes() {
+  kernel& k = out_->ir;
+  const std::uint32_t inner = k.domain_rank - 1;
+  out_->lanes = 1;
+  if (!for_cuda_ || !k.loops.empty()) return;
+  std::int64_t widest = 1;
+  std::vector<bool> unit(k.accesses.size());
+  for (std::size_t a = 0; a < k.accesses.size(); ++a) {
+    const form& f = k.forms[k.accesses[a].form];
+    for (std::uint32_t t = f.first; t < f.first + f.count; ++t)
+      unit[a] = unit[a] || (k.terms[t].atom == inner && k.terms[t].coefficient == term::unit);
+    if (unit[a]) widest = std::max(widest, size_of(k.parameters[k.accesses[a].pointer].type));
+  }
+  int lanes = static_cast<int>(16 / widest);
+  while (lanes > 1 && lanes * static_cast<int>(k.body.size()) > most_lanes_times_operations) lanes /= 2;
+  out_->lanes = lanes;
+  if (lanes == 1) return;
+  for (std::size_t a = 0; a < k.accesses.size(); ++a) {
+    pending_pointer& p = out_->pointers[a];  // made together with its access
+    const std::uint32_t f = k.accesses[a].form;
+    p.aligned_steps = unit[a];
+    for (std::uint32_t d = 0; d < final_extents_.size(); ++d)
+      if (d != inner && factor(f, d) % lanes != 0) p.aligned_steps = false;
+    for (const linear_term& t : lin_.terms(raw_forms_[f]))
+      if (!atoms_[t.atom].is_dim && t.factor % lanes != 0) p.aligned_steps = false;
+  }
+  parameter(parameter_kind::aligned, dtype::u64, 0);
+}
+
+/// Multipliers for the divisions by quotients' divisors, and by inner extents to find a row's place.
+void lowering::add_magic() {
+  kernel& k = out_->ir;
+  std::vector<slot>& numbers = out_->numbers.slots;
+  for (std::size_t p = 0; p < k.parameters.size(); ++p)
+    if (k.parameters[p].kind == parameter_kind::magic) numbers[p].as_u64 = packed_magic(numbers[p - 1].as_i64);
+  for (std::uint32_t d = 1; d + 1 < k.domain_rank; ++d)
+    parameter(parameter_kind::magic, dtype::u64, static_cast<std::int64_t>(packed_magic(final_extents_[d])));
+  if (!k.checks.empty()) {
+    parameter(parameter_kind::fault, dtype::i64, 0);
+    parameter(parameter_kind::launch, dtype::i64, 0);
+  }
+}
+
+void bind_pointers(lowered& l, void* (*memory_of)(void* context, const node* n), void* context) {
+  std::uint64_t aligned = 0;
+  std::uint32_t number = 0;
+  for (const pending_pointer& p : l.pointers) {
+    const std::int64_t size = size_of(l.ir.parameters[p.parameter].type);
+    auto* address = static_cast<char*>(memory_of(context, p.source)) + p.offset * size;
+    l.numbers.slots[p.parameter].as_pointer = address;
+    const auto bytes = static_cast<std::uintptr_t>(size * l.lanes);
+    if (p.aligned_steps && number < 64 && reinterpret_cast<std::uintptr_t>(address) % bytes == 0)
+      aligned |= std::uint64_t{1} << number;
+    ++number;
+  }
+  for (std::size_t p = 0; p < l.ir.parameters.size(); ++p)
+    if (l.ir.parameters[p].kind == parameter_kind::aligned) l.numbers.slots[p].as_u64 = aligned;
+}
+
+}  // namespace sinter::jit
