@@ -1,0 +1,369 @@
+#include "jit/codegen/emit.hpp"
+
+#include "jit/codegen/expression.hpp"
+#include "jit/codegen/placement.hpp"
+#include "jit/codegen/prelude.hpp"
+#include "jit/codegen/user_code.hpp"
+#include "jit/codegen/writer.hpp"
+#include "jit/user_kernel.hpp"
+
+#include <set>
+
+namespace sinter::jit {
+
+namespace {
+
+class emitter {
+ public:
+  emitter(const kernel& k, const std::string& name, dialect d, int lanes)
+      : k_(k), name_(name), d_(d), lanes_(lanes), names_(k), place_(place_instructions(k)), users_(k) {}
+
+  std::string run() {
+    if (d_ == dialect::cuda) cuda_kernel();
+    else host_kernel();
+    const std::string user = users_.source(d_);
+    std::string text = prelude_for(user + w_.text(), d_);
+    if (!text.empty()) text += '\n';
+    return text + user + w_.text();
+  }
+
+ private:
+  bool has_rows() const { return k_.domain_rank > 1; }
+  std::uint32_t inner_dim() const { return k_.domain_rank - 1; }
+  std::string extent(std::uint32_t dim) const { return names_.parameter(k_.dims[dim].extent); }
+  std::string_view index_type() const { return k_.index_bits == 32 ? "int" : "long long"; }
+
+  // ---- cuda ----
+  void cuda_kernel() {
+    std::string parameters;
+    for (std::uint32_t p = 0; p < k_.parameters.size(); ++p) {
+      const std::string declared = cuda_parameter(p);
+      if (!declared.empty()) parameters += (parameters.empty() ? "" : ", ") + declared;
+    }
+    const auto body = w_.block("extern \"C\" __global__ void __launch_bounds__(256) {}({})", name_, parameters);
+    const std::string_view I = index_type();
+    w_.line("const {0} first = ({1}blockIdx.x * blockDim.x + threadIdx.x){2};", I,
+            k_.index_bits == 32 ? "" : "(long long)", lanes_ > 1 ? fmt::format(" * {}", lanes_) : "");
+    w_.line("if (first >= {}) return;", extent(inner_dim()));
+    instructions(placement::once);
+    if (!has_rows()) return cuda_row();
+    rows_in_all();
+    column_packs();
+    const auto rows = w_.block("for ({0} row = {1}blockIdx.y * blockDim.y + threadIdx.y; row < rows; row += gridDim.y * blockDim.y)",
+                               I, k_.index_bits == 32 ? "" : "(long long)");
+    find_row();
+    instructions(placement::row);
+    cuda_row();
+  }
+
+  std::string cuda_parameter(std::uint32_t p) const {
+    const parameter& x = k_.parameters[p];
+    const std::string name = names_.parameter(p);
+    switch (x.kind) {
+      case parameter_kind::input: return fmt::format("const {}* __restrict__ {}", c_type(x.type), name);
+      case parameter_kind::output: return fmt::format("{}* __restrict__ {}", c_type(x.type), name);
+      case parameter_kind::scalar: return fmt::format("const {} {}", register_type(x.type), name);
+      case parameter_kind::magic:
+      case parameter_kind::aligned: return fmt::format("const unsigned long long {}", name);
+      case parameter_kind::fault: return "index_fault* fault";
+      case parameter_kind::launch: return "const long long launch";
+      default: return fmt::format("const {} {}", index_type(), name);
+    }
+  }
+
+  void cuda_row() {
+    if (lanes_ == 1) {
+      w_.line("const {} i = first;", index_type());
+      return instructions(placement::element);
+    }
+    {
+      const auto whole = w_.block("if (first + {} <= {})", lanes_, extent(inner_dim()));
+      packed_row();
+    }
+    const auto rest = w_.block("else for ({} i = first; i < {}; ++i)", index_type(), extent(inner_dim()));
+    instructions(placement::element);
+  }
+
+  /// Whole vectors that are the same in every row are loaded before the loop over rows.
+  void column_packs() {
+    if (lanes_ == 1) return;
+    for (std::uint32_t v = 0; v < k_.body.size(); ++v) {
+      const inst& x = k_.body[v];
+      if (!is_column(v)) continue;
+      w_.line("pack<{}, {}> whole{} = {{}};", c_type(x.type), lanes_, x.attr);
+      w_.line("if (first + {} <= {}) whole{} = {};", lanes_, extent(inner_dim()), x.attr, pack_load(v));
+    }
+  }
+
+  bool is_column(std::uint32_t v) const {
+    const inst& x = k_.body[v];
+    if (x.code != op::load || place_[v] != placement::element || !is_packed(x) || x.arg[0] != value::none) return false;
+    const form& f = k_.forms[k_.accesses[x.attr].form];
+    for (std::uint32_t t = f.first; t < f.first + f.count; ++t) {
+      const term& s = k_.terms[t];
+      if (s.is_dim() ? s.atom != inner_dim() : place_[s.atom & ~term::computed] != placement::once) return false;
+    }
+    return true;
+  }
+
+  /// One thread's `lanes` neighbours: whole-vector loads, the same statements for each lane, whole-vector stores.
+  void packed_row() {
+    packed_ = true;
+    for (std::uint32_t v = 0; v < k_.body.size(); ++v)
+      if (place_[v] == placement::element && is_packed(k_.body[v])) {
+        if (k_.body[v].code == op::load) load_pack(v);
+        else w_.line("pack<{}, {}> whole{};", c_type(k_.body[v].type), lanes_, k_.body[v].attr);
+      }
+    {
+      w_.line("#pragma unroll");
+      const auto lane = w_.block("for (int lane = 0; lane < {}; ++lane)", lanes_);
+      if (lanes_need_index()) w_.line("const {} i = first + lane;", index_type());
+      instructions(placement::element);
+    }
+    for (const inst& x : k_.body)
+      if (x.code == op::store && is_packed(x))
+        w_.line("store_pack(&{0}, whole{1}, aligned >> {1} & 1);", address(x.attr, "first"), x.attr);
+    packed_ = false;
+  }
+
+  /// Whether some element of a lane is addressed or computed from the inner counter itself.
+  bool lanes_need_index() const {
+    for (std::uint32_t v = 0; v < k_.body.size(); ++v) {
+      const inst& x = k_.body[v];
+      if (place_[v] < placement::element || is_packed(x)) continue;
+      if (x.code == op::index || x.code == op::load || x.code == op::store || x.code == op::bound) return true;
+    }
+    return false;
+  }
+
+  std::string pack_load(std::uint32_t v) const {
+    const inst& x = k_.body[v];
+    return fmt::format("load_pack<{0}, {1}>(&{2}, aligned >> {3} & 1)", c_type(x.type), lanes_, address(x.attr, "first"),
+                       x.attr);
+  }
+
+  void load_pack(std::uint32_t v) {
+    if (has_rows() && is_column(v)) return;
+    const inst& x = k_.body[v];
+    const std::string load = pack_load(v);
+    if (x.arg[0] == value::none) return w_.line("const auto whole{} = {};", x.attr, load);
+    w_.line("pack<{}, {}> whole{} = {{}};", c_type(x.type), lanes_, x.attr);
+    w_.line("if ({}) whole{} = {};", names_.value(x.arg[0]), x.attr, load);
+  }
+
+  /// Whether an access moves whole vectors: unit stride along the inner dim, all else settled before.
+  bool is_packed(const inst& x) const {
+    if (x.code != op::load && x.code != op::store) return false;
+    const form& f = k_.forms[k_.accesses[x.attr].form];
+    bool unit = false;
+    for (std::uint32_t t = f.first; t < f.first + f.count; ++t) {
+      const term& s = k_.terms[t];
+      if (s.atom == inner_dim()) unit = s.coefficient == term::unit;
+      else if (!s.is_dim() && place_[s.atom & ~term::computed] > placement::row) return false;
+    }
+    if (x.code == op::load && x.arg[0] != value::none && place_[raw(x.arg[0])] > placement::row) return false;
+    return unit;
+  }
+
+  // ---- host ----
+  void host_kernel() {
+    const auto body = w_.block(
+        "extern \"C\" void {}(void* const* arguments, long long row_begin, long long row_end, long long begin, "
+        "long long end)", name_);
+    for (std::uint32_t p = 0; p < k_.parameters.size(); ++p) host_parameter(p);
+    instructions(placement::once);
+    if (!has_rows()) {
+      w_.line("(void)row_begin, (void)row_end;");
+      return host_row();
+    }
+    const auto rows = w_.block("for (long long row = row_begin; row < row_end; ++row)");
+    find_row();
+    instructions(placement::row);
+    host_row();
+  }
+
+  void host_parameter(std::uint32_t p) {
+    const parameter& x = k_.parameters[p];
+    std::string type;
+    switch (x.kind) {
+      case parameter_kind::input: type = fmt::format("const {}*", c_type(x.type)); break;
+      case parameter_kind::output: type = fmt::format("{}*", c_type(x.type)); break;
+      case parameter_kind::scalar: type = register_type(x.type); break;
+      case parameter_kind::magic:
+      case parameter_kind::aligned: return;
+      case parameter_kind::fault: type = "index_fault*"; break;
+      default: type = "long long"; break;
+    }
+    w_.line("const auto {} = *({} const*)arguments[{}];", names_.parameter(p), type, p);
+  }
+
+  void host_row() {
+    // Fault records and user code may hold what a vector loop can't.
+    if (k_.checks.empty() && k_.calls.empty()) w_.line("#pragma omp simd");
+    else if (k_.checks.empty()) w_.line("#pragma GCC ivdep");
+    const auto loop = w_.block("for (long long i = begin; i < end; ++i)");
+    instructions(placement::element);
+  }
+
+  // ---- both ----
+  void rows_in_all() {
+    std::string product = extent(0);
+    for (std::uint32_t d = 1; d < inner_dim(); ++d) product += " * " + extent(d);
+    w_.line("const {} rows = {};", index_type(), product);
+  }
+
+  /// Counters d0, d1, ... of the outer dims from the row number.
+  void find_row() {
+    const std::string_view I = index_type();
+    if (inner_dim() == 1) return w_.line("const {} d0 = row;", I);
+    std::string rest = "row";
+    for (std::uint32_t d = inner_dim() - 1; d > 0; --d) {
+      const std::string next = fmt::format("row{}", d);
+      if (d_ == dialect::cuda && k_.index_bits == 32) {
+        const std::string m = names_.parameter(magic_of_dim(d));
+        w_.line("const int {} = fast_divide({}, (unsigned){}, (unsigned)({} >> 32));", next, rest, m, m);
+      } else {
+        w_.line("const {} {} = {} / {};", I, next, rest, extent(d));
+      }
+      w_.line("const {} d{} = {} - {} * {};", I, d, rest, next, extent(d));
+      rest = next;
+    }
+    w_.line("const {} d0 = {};", I, rest);
+  }
+
+  /// The magics of dims 1, 2, ... are the last of their kind, in order.
+  std::uint32_t magic_of_dim(std::uint32_t d) const {
+    std::uint32_t left = inner_dim() - d;
+    for (auto p = static_cast<std::uint32_t>(k_.parameters.size()); p-- > 0;)
+      if (k_.parameters[p].kind == parameter_kind::magic && --left == 0) return p;
+    throw_internal_error("no multiplier for a row's extent");
+  }
+
+  void instructions(placement p) {
+    here_ = p;
+    for (std::uint32_t v = 0; v < k_.body.size(); ++v)
+      if (place_[v] == p) v = instruction(v);
+  }
+
+  /// Emits one instruction, or a reduction whole; returns the last instruction dealt with.
+  std::uint32_t instruction(std::uint32_t v) {
+    const inst& x = k_.body[v];
+    switch (x.code) {
+      case op::loop: return reduction(v);
+      case op::scalar: break;
+      case op::load: load(v); break;
+      case op::store: store(v); break;
+      case op::bound: bound(v); break;
+      case op::call: user_call(v); break;
+      case op::in_range:
+        w_.line("const bool {} = good{}{};", names_.value(value{v}), raw(x.arg[0]),
+                x.arg[1] == value::none ? "" : " && " + names_.value(x.arg[1]));
+        break;
+      default:
+        w_.line("const {} {} = {};", value_type(k_, x), names_.value(value{v}), expression(k_, names_, v, d_));
+    }
+    return v;
+  }
+
+  std::string address(std::uint32_t a, std::string_view inner) const {
+    const std::string f = names_.form(k_.accesses[a].form, inner);
+    return fmt::format("{}[{}]", names_.parameter(k_.accesses[a].pointer), f);
+  }
+
+  void load(std::uint32_t v) {
+    const inst& x = k_.body[v];
+    const std::string element = packed_ && place_[v] == placement::element && is_packed(x)
+                                    ? fmt::format("whole{}.at[lane]", x.attr)
+                                    : address(x.attr, "i");
+    const bool small = x.type == dtype::f16 || x.type == dtype::bf16;
+    std::string text = small ? fmt::format("to_float({})", element) : element;
+    if (x.arg[0] != value::none) text = fmt::format("{} ? {} : ({})0", names_.value(x.arg[0]), text, register_type(x.type));
+    w_.line("const {} {} = {};", register_type(x.type), names_.value(value{v}), text);
+  }
+
+  void store(std::uint32_t v) {
+    const inst& x = k_.body[v];
+    const std::string_view convert = storing_function(x.type);
+    const std::string element = packed_ && is_packed(x) ? fmt::format("whole{}.at[lane]", x.attr) : address(x.attr, "i");
+    if (convert.empty()) w_.line("{} = {};", element, operand(k_, names_, x.arg[0]));
+    else w_.line("{} = {}({});", element, convert, names_.value(x.arg[0]));
+  }
+
+  void bound(std::uint32_t v) {
+    const inst& x = k_.body[v];
+    std::string position = here_ == placement::once ? "0" : has_rows() ? fmt::format("(long long)row * {}", extent(inner_dim())) : "";
+    if (here_ == placement::element) position += position.empty() ? "i" : " + i";
+    w_.line("bool good{};", v);
+    w_.line("const {} {} = checked_index<{}>({}, {}, good{}, fault, launch, {}, {});", index_type(), names_.value(value{v}),
+            index_type(), names_.value(x.arg[0]), names_.parameter(k_.checks[x.attr].size), v, x.attr, position);
+  }
+
+  void user_call(std::uint32_t v) {
+    const call& c = k_.calls[k_.body[v].attr];
+    std::string list;
+    for (std::uint32_t a = 0; a < c.count; ++a)
+      list += (a ? ", " : "") + operand(k_, names_, k_.call_operands[c.first + a]);
+    for (std::uint32_t o = 0; o < c.outputs; ++o) {
+      w_.line("{} result{}_{} = {{}};", c_type(c.kernel->output_types[o]), v, o);
+      list += fmt::format("{}result{}_{}", list.empty() ? "" : ", ", v, o);
+    }
+    w_.line("{}({});", users_.function_of(*c.kernel), list);
+  }
+
+  std::uint32_t reduction(std::uint32_t v) {
+    const loop_dims& dims = k_.loops[k_.body[v].attr];
+    const std::uint32_t close = end_of_loop(v);
+    const inst& r = k_.body[close];
+    const bool finds = r.code == op::reduce_argmin || r.code == op::reduce_argmax;
+    w_.line("{} total{};", accumulator_type(k_, r), close);
+    if (finds) w_.line("long long place{} = 0;", close);
+    {
+      std::vector<std::unique_ptr<writer::scope>> open;
+      for (std::uint32_t d = dims.first; d < dims.first + dims.count; ++d)
+        open.emplace_back(new writer::scope(w_.block("for ({0} d{1} = 0; d{1} < {2}; ++d{1})", index_type(), d, extent(d))));
+      for (std::uint32_t inside = v + 1; inside < close; ++inside) inside = instruction(inside);
+      w_.line("total{}.add({}{});", close, operand(k_, names_, r.arg[0]), finds ? fmt::format(", place{}++", close) : "");
+      while (!open.empty()) open.pop_back();
+    }
+    const std::string_view rounded = rounding_function(r.type);
+    w_.line("const {} {} = {};", register_type(r.type), names_.value(value{close}),
+            rounded.empty() ? fmt::format("total{}.value()", close) : fmt::format("{}(total{}.value())", rounded, close));
+    return close;
+  }
+
+  std::uint32_t end_of_loop(std::uint32_t loop) const {
+    for (std::uint32_t v = loop + 1; v < k_.body.size(); ++v)
+      if (is_reduction(k_.body[v].code) && raw(k_.body[v].arg[1]) == loop) return v;
+    throw_internal_error("a loop is never closed");
+  }
+
+  const kernel& k_;
+  const std::string& name_;
+  dialect d_;
+  int lanes_;
+  bool packed_ = false;
+  placement here_ = placement::once;  ///< of the statements being written; those in reductions' loops go with their loop
+  name_table names_;
+  std::vector<placement> place_;
+  user_code users_;
+  writer w_;
+};
+
+}  // namespace
+
+std::string kernel_name(const kernel& k, std::uint64_t identity) {
+  std::string name = "sinter";
+  std::set<std::string> seen;
+  for (const inst& i : k.body) {
+    std::string part;
+    if (i.code == op::call) part = k.calls[i.attr].kernel->name;
+    else if ((is_elementwise(i.code) && i.code != op::convert) || is_reduction(i.code)) part = info(i.code).name;
+    if (!part.empty() && seen.size() < 3 && seen.insert(part).second) name += "_" + part;
+  }
+  if (seen.empty()) name += "_copy";
+  return name + fmt::format("_{:08x}", static_cast<std::uint32_t>(identity ^ identity >> 32));
+}
+
+std::string emit(const kernel& k, const std::string& name, dialect d, int lanes) { return emitter(k, name, d, lanes).run(); }
+
+}  // namespace sinter::jit

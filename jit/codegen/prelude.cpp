@@ -1,0 +1,223 @@
+#include "jit/codegen/prelude.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <unordered_set>
+#include <vector>
+
+#ifdef __GLIBC__
+#include <gnu/libc-version.h>
+#endif
+
+namespace sinter::jit {
+
+namespace device {  // the files of jit/device, embedded when the library is built
+extern const std::string_view prelude, accumulate, access, complex, users;
+}  // namespace device
+
+namespace {
+
+struct section {
+  std::vector<std::string> names, needs;
+  std::string condition;  ///< identifier that must be mentioned; empty: none
+  bool by_call = false;   ///< taken when a kernel or `needs` names it, not when other sections do
+  std::string text;
+  std::vector<std::string> mentions;
+};
+
+constexpr bool starts_identifier(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+constexpr bool continues_identifier(char c) { return starts_identifier(c) || (c >= '0' && c <= '9'); }
+
+/// The end of the comment or literal that starts at text[k]; k when there is none.
+std::size_t skip_opaque(std::string_view text, std::size_t k) {
+  const auto after = [&](std::string_view closing) {
+    const std::size_t end = text.find(closing, k + 2);
+    return end == text.npos ? text.size() : end + closing.size();
+  };
+  if (text.substr(k, 2) == "//") return after("\n");
+  if (text.substr(k, 2) == "/*") return after("*/");
+  if (text[k] != '"' && text[k] != '\'') return k;
+  std::size_t end = k + 1;
+  while (end < text.size() && text[end] != text[k]) end += text[end] == '\\' ? 2 : 1;
+  return std::min(end + 1, text.size());
+}
+
+template <class Visit>
+void each_identifier(std::string_view text, Visit&& visit) {
+  for (std::size_t k = 0; k < text.size();) {
+    if (const std::size_t end = skip_opaque(text, k); end != k) {
+      k = end;
+    } else if (continues_identifier(text[k])) {
+      const std::size_t begin = k;
+      while (k < text.size() && continues_identifier(text[k])) ++k;
+      if (starts_identifier(text[begin])) visit(text.substr(begin, k - begin));  // else a number with its suffix
+    } else {
+      ++k;
+    }
+  }
+}
+
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (std::size_t k = 0; (k = text.find(from, k)) != text.npos; k += to.size()) text.replace(k, from.size(), to);
+}
+
+/// "//@host a b with c needs d" -> a section, and whether it is for dialect d.
+bool parse_marker(std::string_view line, dialect d, section& out) {
+  std::string_view rest = line.substr(3);
+  const std::string_view wanted = rest.substr(0, rest.find(' '));
+  rest.remove_prefix(wanted.size());
+  std::string_view mode;
+  each_identifier(rest, [&](std::string_view word) {
+    if (word == "with" || word == "needs") mode = word;
+    else if (mode == "with") out.condition = word;
+    else (mode == "needs" ? out.needs : out.names).emplace_back(word);
+  });
+  return wanted.empty() || wanted == (d == dialect::cuda ? "cuda" : "host");
+}
+
+void finish(section& s, dialect d) {
+  while (!s.text.empty() && s.text.back() == '\n') s.text.pop_back();
+  replace_all(s.text, "SINTER_FUNCTION", d == dialect::cuda ? "__device__ __forceinline__" : "static inline");
+  replace_all(s.text, "SINTER_MEMBER", d == dialect::cuda ? "__device__ __forceinline__" : "inline");
+  each_identifier(s.text, [&](std::string_view word) { s.mentions.emplace_back(word); });
+}
+
+void parse_file(std::string_view text, bool by_call, dialect d, std::vector<section>& out) {
+  bool wanted = false;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    if (line.starts_with("//@")) {
+      section s;
+      s.by_call = by_call;
+      wanted = parse_marker(line, d, s);
+      if (wanted) out.push_back(std::move(s));
+    } else if (wanted && !line.starts_with("///")) {
+      out.back().text.append(line).append("\n");
+    }
+  }
+}
+
+struct libm_function {
+  std::string_view name;
+  int arity;
+  bool vectors;  ///< x86-64 libmvec has it, right for NaN, infinities, subnormals and huge arguments, too
+};
+
+constexpr libm_function libm[] = {
+    {"fabs", 1, false},     {"floor", 1, false},     {"ceil", 1, false},      {"trunc", 1, false},
+    {"rint", 1, false},     {"nearbyint", 1, false}, {"round", 1, false},     {"sqrt", 1, false},
+    {"cbrt", 1, true},      {"exp", 1, true},        {"exp2", 1, true},       {"exp10", 1, true},
+    {"expm1", 1, true},     {"log", 1, true},        {"log2", 1, true},       {"log10", 1, true},
+    {"log1p", 1, true},     {"sin", 1, true},        {"cos", 1, true},        {"tan", 1, true},
+    {"asin", 1, true},      {"acos", 1, true},       {"atan", 1, true},       {"sinh", 1, true},
+    {"cosh", 1, true},      {"tanh", 1, true},       {"asinh", 1, true},      {"acosh", 1, true},
+    {"atanh", 1, true},     {"erf", 1, true},        {"erfc", 1, true},       {"lgamma", 1, false},
+    {"tgamma", 1, false},   {"atan2", 2, true},      {"hypot", 2, true},      {"pow", 2, true},
+    {"copysign", 2, false}, {"nextafter", 2, false}, {"fmod", 2, false},      {"remainder", 2, false},
+    {"fmin", 2, false},     {"fmax", 2, false},      {"fdim", 2, false},      {"fma", 3, false},
+};
+
+/// Whether the libm that kernels will be linked with (this process's own) has all of libmvec's functions: since 2.35.
+bool has_libmvec() {
+#if defined(__GLIBC__) && defined(__x86_64__)
+  const std::string version = gnu_get_libc_version();
+  const std::size_t dot = version.find('.');
+  const int major = std::atoi(version.c_str()), minor = dot == version.npos ? 0 : std::atoi(version.c_str() + dot + 1);
+  return major > 2 || (major == 2 && minor >= 35);
+#else
+  return false;
+#endif
+}
+
+/// Declarations of a libm function: "sinf", "sin", and the overload "sin" of float.
+void declare(const libm_function& f, bool vectors, std::vector<section>& out) {
+  const std::string name(f.name), before = "extern \"C\" ";
+  const std::string attribute = vectors && f.vectors ? "__attribute__((simd(\"notinbranch\"))) " : "";
+  const auto list = [&](std::string_view each, bool named) {
+    std::string text;
+    for (int k = 0; k < f.arity; ++k) {
+      if (k != 0) text += ", ";
+      text += each;
+      if (named) text += "xyz"[k];
+    }
+    return text;
+  };
+  const auto add = [&](std::string provides, std::string condition, std::string text) {
+    section s;
+    s.names.push_back(std::move(provides));
+    s.condition = std::move(condition);
+    s.text = std::move(text);
+    out.push_back(std::move(s));
+  };
+  add(name + "f", "", before + attribute + "float " + name + "f(" + list("float", false) + ");");
+  add(name, "", before + attribute + "double " + name + "(" + list("double", false) + ");");
+  add(name, "float",
+      "static inline float " + name + "(" + list("float ", true) + ") { return " + name + "f(" + list("", true) +
+          "); }");
+}
+
+std::vector<section> make_sections(dialect d) {
+  std::vector<section> all;
+  if (d == dialect::host) {
+    const bool vectors = has_libmvec();
+    for (const libm_function& f : libm) declare(f, vectors, all);
+  }
+  parse_file(device::prelude, false, d, all);
+  parse_file(device::access, false, d, all);
+  parse_file(device::accumulate, false, d, all);
+  parse_file(device::complex, true, d, all);
+  parse_file(device::users, true, d, all);
+  for (section& s : all) finish(s, d);
+  return all;
+}
+
+const std::vector<section>& sections(dialect d) {
+  static const std::vector<section> of[] = {make_sections(dialect::cuda), make_sections(dialect::host)};
+  return of[static_cast<int>(d)];
+}
+
+/// One-line sections follow one another closely, others stand apart.
+void append(std::string& out, const section& s, bool& after_line) {
+  const bool line = s.text.find('\n') == s.text.npos;
+  if (!out.empty() && !(line && after_line)) out += '\n';
+  out.append(s.text).append("\n");
+  after_line = line;
+}
+
+}  // namespace
+
+std::string prelude_for(std::string_view text, dialect d) {
+  const std::vector<section>& all = sections(d);
+  std::unordered_set<std::string_view> mentioned, called;
+  each_identifier(text, [&](std::string_view word) { called.insert(word); });
+  mentioned = called;
+  std::vector<bool> taken(all.size());
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      const section& s = all[k];
+      if (taken[k] || (!s.condition.empty() && !mentioned.contains(s.condition))) continue;
+      const auto& words = s.by_call ? called : mentioned;
+      if (std::ranges::none_of(s.names, [&](const std::string& name) { return words.contains(name); })) continue;
+      taken[k] = changed = true;
+      mentioned.insert(s.mentions.begin(), s.mentions.end());
+      mentioned.insert(s.needs.begin(), s.needs.end());
+      called.insert(s.needs.begin(), s.needs.end());
+    }
+  }
+  std::string out;
+  bool after_line = false;
+  for (std::size_t k = 0; k < all.size(); ++k)
+    if (taken[k]) append(out, all[k], after_line);
+  return out;
+}
+
+std::string whole_prelude(dialect d) {
+  std::string out;
+  bool after_line = false;
+  for (const section& s : sections(d)) append(out, s, after_line);
+  return out;
+}
+
+}  // namespace sinter::jit

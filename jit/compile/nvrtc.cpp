@@ -1,0 +1,226 @@
+// NVRTC, opened at run time: CUDA C++ source in, cubin out (PTX for a GPU newer than the library knows).
+#include "jit/compile/compiler.hpp"
+#include "runtime/error.hpp"
+#include "runtime/log.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <nvrtc.h>
+#include <unistd.h>
+
+namespace sinter::jit {
+namespace {
+
+// Every entry point the library calls.
+#define SINTER_NVRTC_ENTRIES(ENTRY) \
+  ENTRY(nvrtcVersion)               \
+  ENTRY(nvrtcGetErrorString)        \
+  ENTRY(nvrtcGetNumSupportedArchs)  \
+  ENTRY(nvrtcGetSupportedArchs)     \
+  ENTRY(nvrtcCreateProgram)         \
+  ENTRY(nvrtcDestroyProgram)        \
+  ENTRY(nvrtcCompileProgram)        \
+  ENTRY(nvrtcGetProgramLogSize)     \
+  ENTRY(nvrtcGetProgramLog)         \
+  ENTRY(nvrtcGetCUBINSize)          \
+  ENTRY(nvrtcGetCUBIN)              \
+  ENTRY(nvrtcGetPTXSize)            \
+  ENTRY(nvrtcGetPTX)
+
+struct nvrtc {
+#define SINTER_ENTRY(name) decltype(&::name) name = nullptr;
+  SINTER_NVRTC_ENTRIES(SINTER_ENTRY)
+#undef SINTER_ENTRY
+  std::string version;             ///< empty: not there
+  std::string absence;             ///< why, with the places looked at
+  std::string include_option;      ///< -I of the toolkit's headers, empty when they aren't installed
+  std::vector<int> architectures;  ///< in ascending order: 75, 80, ...
+};
+
+void check(const nvrtc& api, nvrtcResult result, const char* what) {
+  if (result == NVRTC_SUCCESS) [[likely]]
+    return;
+  throw device_error(fmt::format("NVRTC: {}: {} ({})", what, api.nvrtcGetErrorString(result), static_cast<int>(result)),
+                     static_cast<int>(result));
+}
+
+std::vector<std::string> toolkit_folders() {
+  std::vector<std::string> folders;
+  if (const std::string& home = runtime::environment().cuda_home; !home.empty()) folders.push_back(home);
+  folders.emplace_back("/usr/local/cuda");
+  return folders;
+}
+
+/// Where the library may be: what CUDA_HOME names, then what the loader finds, then the usual place.
+std::vector<std::string> library_candidates() {
+  constexpr const char* names[] = {"libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12"};
+  std::vector<std::string> paths;
+  const auto add_folder = [&](const std::string& folder) {
+    for (const char* below : {"lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib"})
+      for (const char* name : names) paths.push_back(fmt::format("{}/{}/{}", folder, below, name));
+  };
+  const std::vector<std::string> folders = toolkit_folders();
+  if (folders.size() > 1) add_folder(folders.front());
+  paths.insert(paths.end(), std::begin(names), std::end(names));
+  add_folder(folders.back());
+  return paths;
+}
+
+std::string find_include_option() {
+  for (const std::string& folder : toolkit_folders())
+    for (const char* below : {"include", "targets/x86_64-linux/include", "targets/sbsa-linux/include"}) {
+      const std::string path = fmt::format("{}/{}", folder, below);
+      if (access((path + "/cuda_fp16.h").c_str(), R_OK) == 0) return "-I" + path;
+    }
+  return {};
+}
+
+/// Fills the table; false when a symbol is missing.
+bool find_entries(void* library, nvrtc& api) {
+  struct entry_point {
+    const char* symbol;
+    void** to;
+  };
+#define SINTER_ENTRY(name) {#name, reinterpret_cast<void**>(&api.name)},
+  const entry_point entries[] = {SINTER_NVRTC_ENTRIES(SINTER_ENTRY)};
+#undef SINTER_ENTRY
+  return std::ranges::all_of(entries, [&](const entry_point& e) {
+    *e.to = dlsym(library, e.symbol);
+    return *e.to != nullptr;
+  });
+}
+
+void read_facts(nvrtc& api) {
+  int major = 0, minor = 0, count = 0;
+  check(api, api.nvrtcVersion(&major, &minor), "asking for the version");
+  check(api, api.nvrtcGetNumSupportedArchs(&count), "asking for the supported GPUs");
+  api.architectures.resize(static_cast<std::size_t>(count));
+  check(api, api.nvrtcGetSupportedArchs(api.architectures.data()), "asking for the supported GPUs");
+  std::ranges::sort(api.architectures);
+  api.include_option = find_include_option();
+  api.version = fmt::format("{}.{}", major, minor);
+}
+
+nvrtc open_library() {
+  nvrtc api;
+  const std::vector<std::string> paths = library_candidates();
+  for (const std::string& path : paths) {
+    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) continue;
+    if (find_entries(library, api)) {
+      read_facts(api);
+      runtime::log(runtime::level::debug, fmt::format("NVRTC {} from {}", api.version, path));
+      return api;
+    }
+    dlclose(library);
+  }
+  api.absence = fmt::format(
+      "NVRTC (libnvrtc.so) was not found; looked for {}\n  hint: set CUDA_HOME to the folder of "
+      "the CUDA toolkit",
+      fmt::join(paths, ", "));
+  return api;
+}
+
+const nvrtc& library() {
+  static const nvrtc* const api = new nvrtc(open_library());  // never destroyed: used until the very end
+  return *api;
+}
+
+/// What to compile for: the GPU itself, or the newest architecture known when the GPU is newer than that.
+struct architecture {
+  std::string option;
+  bool is_binary = true;
+};
+
+architecture choose_architecture(const nvrtc& api, const std::string& target) {
+  int number = 0;
+  const std::string_view digits = std::string_view(target).substr(std::min<std::size_t>(3, target.size()));
+  std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  const std::vector<int>& known = api.architectures;
+  if (known.empty() || number == 0 || std::ranges::binary_search(known, number))
+    return {"--gpu-architecture=" + target, true};
+  if (number < known.front())
+    throw device_error(
+        fmt::format("NVRTC {} doesn't compile for {}: its oldest GPU is sm_{}\n  hint: set CUDA_HOME to an "
+                    "older CUDA toolkit",
+                    api.version, target, known.front()));
+  const int newest = *std::prev(std::ranges::upper_bound(known, number));
+  return {fmt::format("--gpu-architecture=compute_{}", newest), false};
+}
+
+std::vector<std::string> collect_options(const nvrtc& api, const compile_request& r, const architecture& a) {
+  std::vector<std::string> options{a.option, "--std=c++17"};
+  if (r.math == math_mode::strict) options.emplace_back("--fmad=false");
+  if (r.math == math_mode::fast) options.emplace_back("--use_fast_math");
+  if (!api.include_option.empty()) options.push_back(api.include_option);
+  options.insert(options.end(), r.options.begin(), r.options.end());
+  return options;
+}
+
+/// A program of NVRTC, destroyed with it.
+class program {
+ public:
+  program(const nvrtc& api, const compile_request& r) : api_(api) {
+    check(api_, api_.nvrtcCreateProgram(&handle_, r.source.c_str(), (r.name + ".cu").c_str(), 0, nullptr, nullptr),
+          "making a program");
+  }
+  program(const program&) = delete;
+  program& operator=(const program&) = delete;
+  ~program() { api_.nvrtcDestroyProgram(&handle_); }
+
+  nvrtcResult compile(const std::vector<std::string>& options) {
+    std::vector<const char*> pointers;
+    for (const std::string& o : options) pointers.push_back(o.c_str());
+    return api_.nvrtcCompileProgram(handle_, static_cast<int>(pointers.size()), pointers.data());
+  }
+  std::string log() const {
+    std::size_t size = 0;
+    if (api_.nvrtcGetProgramLogSize(handle_, &size) != NVRTC_SUCCESS || size == 0) return {};
+    std::string text(size, '\0');
+    if (api_.nvrtcGetProgramLog(handle_, text.data()) != NVRTC_SUCCESS) return {};
+    text.erase(text.find_last_not_of(std::string_view("\0\n", 2)) + 1);
+    return text;
+  }
+  image result(bool binary) const {
+    std::size_t size = 0;
+    check(api_, (binary ? api_.nvrtcGetCUBINSize : api_.nvrtcGetPTXSize)(handle_, &size), "asking for the result");
+    image bytes(size);
+    check(api_, (binary ? api_.nvrtcGetCUBIN : api_.nvrtcGetPTX)(handle_, reinterpret_cast<char*>(bytes.data())),
+          "asking for the result");
+    return bytes;
+  }
+
+ private:
+  const nvrtc& api_;
+  nvrtcProgram handle_ = nullptr;
+};
+
+}  // namespace
+
+image compile_cuda(const compile_request& r) {
+  const nvrtc& api = library();
+  if (api.version.empty()) throw device_error(api.absence);
+  const architecture a = choose_architecture(api, r.target);
+  const std::vector<std::string> options = collect_options(api, r, a);
+  program p(api, r);
+  const nvrtcResult result = p.compile(options);
+  const std::string log = p.log();
+  if (result == NVRTC_ERROR_COMPILATION || result == NVRTC_ERROR_INVALID_OPTION)
+    throw compile_error(fmt::format("kernel {} does not compile\n{}", r.name, log), r.source, log,
+                        fmt::format("{}", fmt::join(options, " ")));
+  check(api, result, fmt::format("compiling kernel {}", r.name).c_str());
+  if (!log.empty()) runtime::log(runtime::level::info, fmt::format("compiling kernel {}:\n{}", r.name, log));
+  return p.result(a.is_binary);
+}
+
+std::string nvrtc_version(std::string* why) {
+  const nvrtc& api = library();
+  if (why != nullptr) *why = api.absence;
+  return api.version;
+}
+
+}  // namespace sinter::jit

@@ -1,0 +1,19 @@
+// Stands for NVRTC in a library built without the CUDA headers.
+#include "jit/compile/compiler.hpp"
+#include "runtime/error.hpp"
+
+namespace sinter::jit {
+namespace {
+
+constexpr const char* reason = "sinter was built without the CUDA headers";
+
+}  // namespace
+
+image compile_cuda(const compile_request&) { throw device_error(std::string("no NVRTC: ") + reason); }
+
+std::string nvrtc_version(std::string* why) {
+  if (why != nullptr) *why = reason;
+  return {};
+}
+
+}  // namespace sinter::jit
