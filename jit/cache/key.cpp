@@ -1,0 +1,96 @@
+#include "jit/cache/key.hpp"
+
+#include "jit/user_kernel.hpp"
+
+#include <cstring>
+#include <string>
+
+namespace sinter::jit {
+
+namespace {
+
+constexpr std::uint64_t prime = 0x9e3779b97f4a7c15ull;
+
+std::uint64_t mix(std::uint64_t h, std::uint64_t x) {
+  h = (h ^ x) * prime;
+  return h ^ (h >> 32);
+}
+
+std::uint64_t mix_bytes(std::uint64_t h, const void* data, std::size_t bytes) {
+  const auto* p = static_cast<const unsigned char*>(data);
+  for (; bytes >= 8; p += 8, bytes -= 8) {
+    std::uint64_t word;
+    std::memcpy(&word, p, 8);
+    h = mix(h, word);
+  }
+  std::uint64_t rest = bytes;
+  for (; bytes > 0; ++p, --bytes) rest = rest << 8 | *p;
+  return mix(h, rest);
+}
+
+/// Tables of plain records without padding, compared and hashed as bytes.
+template <class T>
+std::uint64_t mix_table(std::uint64_t h, const std::vector<T>& t) {
+  static_assert(std::has_unique_object_representations_v<T>);
+  return mix_bytes(h, t.data(), t.size() * sizeof(T));
+}
+
+template <class T>
+bool same_table(const std::vector<T>& a, const std::vector<T>& b) {
+  static_assert(std::has_unique_object_representations_v<T>);
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
+}
+
+std::uint64_t mix_kernel(std::uint64_t h, const kernel& k) {
+  h = mix(h, k.domain_rank | std::uint64_t{k.index_bits} << 8 | std::uint64_t{k.math} << 16);
+  h = mix_table(h, k.body);
+  h = mix_table(h, k.terms);
+  h = mix_table(h, k.forms);
+  h = mix_table(h, k.accesses);
+  h = mix_table(h, k.checks);
+  h = mix_table(h, k.dims);
+  h = mix_table(h, k.loops);
+  h = mix_table(h, k.call_operands);
+  return mix_table(h, k.parameters);
+}
+
+}  // namespace
+
+std::uint64_t hash(const kernel_key& k) {
+  std::uint64_t h = mix(prime, reinterpret_cast<std::uintptr_t>(k.where) ^ static_cast<std::uint64_t>(k.how) ^
+                                   std::uint64_t{k.lanes} << 56);
+  for (const call& c : k.ir->calls) h = mix(h, c.kernel->identity);
+  return mix_kernel(h, *k.ir);
+}
+
+bool same(const kernel_key& a, const kernel_key& b) {
+  const kernel &x = *a.ir, &y = *b.ir;
+  if (a.where != b.where || a.how != b.how || a.lanes != b.lanes || x.domain_rank != y.domain_rank ||
+      x.index_bits != y.index_bits || x.math != y.math || x.calls.size() != y.calls.size())
+    return false;
+  for (std::size_t c = 0; c < x.calls.size(); ++c)
+    if (x.calls[c].kernel->identity != y.calls[c].kernel->identity || x.calls[c].first != y.calls[c].first ||
+        x.calls[c].count != y.calls[c].count)
+      return false;
+  return same_table(x.body, y.body) && same_table(x.terms, y.terms) && same_table(x.forms, y.forms) &&
+         same_table(x.accesses, y.accesses) && same_table(x.checks, y.checks) && same_table(x.dims, y.dims) &&
+         same_table(x.loops, y.loops) && same_table(x.call_operands, y.call_operands) &&
+         same_table(x.parameters, y.parameters);
+}
+
+std::uint64_t stable_identity(const kernel& k) {
+  std::uint64_t h = mix_kernel(prime, k);
+  for (const call& c : k.calls) {
+    const user_kernel& u = *c.kernel;
+    const auto add = [&h](const std::string& s) { h = mix_bytes(h, s.data(), s.size()); };
+    for (const std::string* s : {&u.name, &u.body, &u.preamble}) add(*s);
+    for (const user_parameter& p : u.inputs) add(p.name);
+    for (const user_parameter& p : u.outputs) add(p.name);
+    for (const std::string& o : u.options) add(o);
+    for (const dtype t : u.input_types) h = mix(h, static_cast<std::uint64_t>(t));
+    for (const dtype t : u.output_types) h = mix(h, static_cast<std::uint64_t>(t));
+  }
+  return h;
+}
+
+}  // namespace sinter::jit

@@ -1,0 +1,28 @@
+// Kernels of this process, ready to launch. A warm lookup takes no lock: each thread remembers what it used.
+#pragma once
+
+#include "jit/cache/key.hpp"
+
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace sinter::jit {
+
+/// One kernel on one device. Lives as long as the process.
+struct cached_kernel {
+  kernel ir;
+  kernel_key key;
+  std::vector<std::shared_ptr<const user_kernel>> users;  ///< keeps what `ir.calls` points at
+  std::string name;
+  std::unique_ptr<runtime::function> function;  ///< null: interpreted
+  std::mutex building;
+  std::atomic<bool> ready{false};
+  std::exception_ptr failure;  ///< a compile_error, thrown again at each use
+};
+
+/// The entry for `key`, made (not built) when it is new; its `ir` is a copy.
+cached_kernel& find_or_add(const kernel_key& key);
+
+}  // namespace sinter::jit

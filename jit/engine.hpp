@@ -1,0 +1,38 @@
+// Evaluation: from pending nodes to launches.
+#pragma once
+
+#include "jit/compile/compiler.hpp"
+#include "jit/graph.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace sinter::jit {
+
+/// How the cpu device runs kernels. `automatic`: compiler when one is installed, else interpreter with one warning.
+enum class executor : std::uint8_t { automatic, compiler, interpreter };
+
+/// Knobs of the evaluation; changing one never changes results beyond what its line says.
+struct options {
+  executor cpu = executor::automatic;
+  math_mode math = math_mode::standard;  ///< strict: no fused multiply-add; fast: approximations allowed
+  bool force_wide_index = false;         ///< 64-bit index arithmetic even where 32 bits do (for tests)
+  int max_operations = 512;              ///< instructions a kernel may have before a group is cut
+  int max_inputs = 128;                  ///< distinct arrays a kernel may read before a group is cut
+};
+options& current_options();
+
+/// Computes all of `roots` together. Roots already computed cost nothing. On an error every node is as it was.
+void evaluate(std::span<node* const> roots, const place& at);
+
+/// Waits for the device's work, then throws index_error if a kernel met a bad index.
+void synchronize(runtime::device& d);
+
+/// Copies the C-order values of `n`, evaluated first, to host memory; waits.
+void read(node* n, void* to, std::size_t bytes, const place& at);
+
+/// What evaluate(roots) would do: groups, operations, launches, reasons for cuts, IR and source. Launches nothing.
+std::string explain(std::span<node* const> roots);
+
+}  // namespace sinter::jit

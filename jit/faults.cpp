@@ -1,0 +1,58 @@
+#include "jit/faults.hpp"
+
+#include "runtime/error.hpp"
+
+#include <fmt/format.h>
+
+#include <deque>
+#include <mutex>
+#include <vector>
+
+namespace sinter::jit {
+
+namespace {
+
+constexpr std::size_t launches_remembered = 4096;
+
+struct launch_log {
+  std::mutex mutex;
+  std::deque<std::vector<place>> sites;
+  std::int64_t first = 1;  ///< number of sites.front()
+};
+
+launch_log& log_of_launches() {
+  static auto* l = new launch_log;
+  return *l;
+}
+
+}  // namespace
+
+std::int64_t register_launch(std::span<const place> check_sites) {
+  launch_log& l = log_of_launches();
+  const std::lock_guard lock(l.mutex);
+  l.sites.emplace_back(check_sites.begin(), check_sites.end());
+  if (l.sites.size() > launches_remembered) {
+    l.sites.pop_front();
+    ++l.first;
+  }
+  return l.first + static_cast<std::int64_t>(l.sites.size()) - 1;
+}
+
+void throw_on_fault(runtime::device& d) {
+  runtime::index_fault f;
+  if (!d.take_fault(f)) return;
+  place site;
+  {
+    launch_log& l = log_of_launches();
+    const std::lock_guard lock(l.mutex);
+    const std::int64_t k = f.launch - l.first;
+    if (k >= 0 && k < static_cast<std::int64_t>(l.sites.size()) &&
+        f.ordinal < static_cast<std::int32_t>(l.sites[static_cast<std::size_t>(k)].size()))
+      site = l.sites[static_cast<std::size_t>(k)][static_cast<std::size_t>(f.ordinal)];
+  }
+  throw_index_error(fmt::format("index {} is out of range for an axis of {} elements (element {} of the result)", f.index,
+                                f.size, f.position),
+                    site, "found while the kernel ran; that element was taken as 0");
+}
+
+}  // namespace sinter::jit

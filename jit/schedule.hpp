@@ -1,0 +1,11 @@
+// How many threads run a kernel over its domain.
+#pragma once
+
+#include "runtime/backend.hpp"
+
+namespace sinter::jit {
+
+/// Blocks for cuda kernels made by codegen/emit.cpp: x runs over the inner dim, `lanes` elements a thread; y over rows.
+runtime::launch_shape schedule(std::int64_t rows, std::int64_t inner, int lanes, int cost);
+
+}  // namespace sinter::jit
