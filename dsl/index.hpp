@@ -1,0 +1,88 @@
+// What goes between the parentheses of `a(...)`.
+#pragma once
+
+#include "array.hpp"
+
+namespace sinter {
+
+/// Marks the whole of an axis, an inserted unit axis, and "all the axes not named".
+struct all_t {};
+struct newaxis_t {};
+struct ellipsis_t {};
+inline constexpr all_t all{};
+inline constexpr newaxis_t newaxis{};
+inline constexpr ellipsis_t ellipsis{};
+
+/// A position along an axis: a plain number (negative: from the end), or counted from `begin` or `end`: `end` is one
+/// past the last element, `end - 1` the last, `begin` the first.
+struct position {
+  enum class anchor : std::uint8_t { none, begin, end };
+  std::int64_t offset = 0;
+  anchor from = anchor::none;
+  constexpr position() = default;
+  template <class T>
+    requires(std::is_integral_v<T> && !std::is_same_v<T, bool>)
+  constexpr position(T i) : offset(static_cast<std::int64_t>(i)) {}
+  constexpr position(std::int64_t i, anchor a) : offset(i), from(a) {}
+  friend constexpr position operator+(position p, std::int64_t n) { return {p.offset + n, p.from}; }
+  friend constexpr position operator-(position p, std::int64_t n) { return {p.offset - n, p.from}; }
+};
+struct begin_t {
+  constexpr operator position() const { return {0, position::anchor::begin}; }
+  friend constexpr position operator+(begin_t, std::int64_t n) { return {n, position::anchor::begin}; }
+};
+struct end_t {
+  constexpr operator position() const { return {0, position::anchor::end}; }
+  friend constexpr position operator-(end_t, std::int64_t n) { return {-n, position::anchor::end}; }
+};
+inline constexpr begin_t begin{};
+inline constexpr end_t end{};
+
+/// Elements first, first + step, ... before last, clipped to the axis like NumPy's slices: negative positions count
+/// from the end. With a negative step, `begin` as `last` means "down to and including element 0" and `end` as `first`
+/// "from the last": range(end, begin, -1) reverses. A step of 0 is an index_error where the range is used.
+struct range {
+  position first, last;
+  std::int64_t step = 1;
+  constexpr range(position first_, position last_, std::int64_t step_ = 1) : first(first_), last(last_), step(step_) {}
+  /// range(n): the first n.
+  constexpr explicit range(position last_) : range(position(0), last_) {}
+};
+
+/// One index of `a(...)`; made implicitly.
+class index {
+ public:
+  enum class kind : std::uint8_t { none, integer, whole, slice, unit, rest, array };
+
+  template <class T>
+    requires(std::is_integral_v<T> && !std::is_same_v<T, bool>)
+  index(T i, place at = place::here()) : kind_(kind::integer), integer_(static_cast<std::int64_t>(i)), at_(at) {}
+  index(all_t, place at = place::here()) : kind_(kind::whole), at_(at) {}
+  index(newaxis_t, place at = place::here()) : kind_(kind::unit), at_(at) {}
+  index(ellipsis_t, place at = place::here()) : kind_(kind::rest), at_(at) {}
+  index(const range& r, place at = place::here()) : kind_(kind::slice), range_(r), at_(at) {}
+  index(position p, place at = place::here())
+      : kind_(kind::integer), anchor_(p.from), integer_(p.offset), at_(at) {}
+  index(begin_t b, place at = place::here()) : index(position(b), at) {}
+  index(end_t e, place at = place::here()) : index(position(e), at) {}
+  index(const array& a, place at = place::here()) : kind_(kind::array), array_(&a), at_(at) {}
+
+  constexpr index() = default;  ///< none
+
+  kind what() const { return kind_; }
+  std::int64_t integer() const { return integer_; }
+  position::anchor anchor() const { return anchor_; }  ///< what the integer counts from
+  const range& slice() const { return range_; }
+  const array& values() const { return *array_; }
+  const place& at() const { return at_; }
+
+ private:
+  kind kind_ = kind::none;
+  position::anchor anchor_ = position::anchor::none;
+  std::int64_t integer_ = 0;
+  range range_{position(0), position(0)};
+  const array* array_ = nullptr;
+  place at_;
+};
+
+}  // namespace sinter
