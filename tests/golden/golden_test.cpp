@@ -1,0 +1,121 @@
+// IR and sources of typical expressions against files beside this one. SINTER_UPDATE_GOLDEN=1 rewrites them; reviewers
+// read the difference. Every source is also given to its compiler.
+#include "jit/build.hpp"
+#include "jit/codegen/emit.hpp"
+#include "jit/fuse.hpp"
+#include "jit/lower.hpp"
+
+#include <gtest/gtest.h>
+#include <sinter/sinter.hpp>
+
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <sstream>
+
+namespace {
+
+using namespace sinter;
+
+class evaluated_only final : public jit::stored_values {
+ public:
+  bool contains(const jit::node* n) const override { return n->values() != nullptr; }
+};
+
+struct golden_case {
+  std::string name;
+  std::function<std::vector<array>()> make;
+  bool wide = false;
+};
+
+array floats(const shape& s) {
+  std::vector<float> v(static_cast<std::size_t>(s.size()));
+  for (std::size_t k = 0; k < v.size(); ++k) v[k] = static_cast<float>(k % 17);
+  return array(v, s);
+}
+
+std::vector<golden_case> cases() {
+  return {
+      {"chain", [] { array a = floats({1000}), b = floats({1000}); return std::vector{sqrt(a * a + b * b) * 0.5 + exp(-a)}; }},
+      {"outer_difference", [] { array x = floats({30}), y = floats({40}); return std::vector{square(x(all, newaxis) - y(newaxis, all))}; }},
+      {"row_gather", [] { array w = floats({50, 64}); return std::vector{w(array{3, -1, 7}, all) * 0.5}; }},
+      {"transposed_sum", [] { array a = floats({32, 48}), b = floats({48, 32}); return std::vector{a + transpose(b)}; }},
+      {"heat_step", [] { array u = floats({34, 50}); array m = u(range(1, -1), range(1, -1)); return std::vector{m + 0.1 * (u(range(2, end), range(1, -1)) + u(range(0, -2), range(1, -1)) + u(range(1, -1), range(2, end)) + u(range(1, -1), range(0, -2)) - 4 * m)}; }},
+      {"permuted_rank_4", [] { array a = floats({3, 4, 5, 6}); return std::vector{transpose(a, {2, 0, 3, 1}) + 1}; }},
+      {"reshaped_slice", [] { array a = floats({8, 9}); return std::vector{reshape(a(range(1, 7), range(0, 8)), {3, 16}) * 2}; }},
+      {"two_outputs", [] { array a = floats({100}), b = floats({100}); return std::vector{a + b, (a - b).astype(i32)}; }},
+      {"half", [] { array a = floats({100}).astype(f16); eval(a); return std::vector{a * a + 1}; }},
+      {"bytes", [] { array a = arange(64).astype(u8); eval(a); return std::vector{(a + a) >> 1}; }},
+      {"complex_product", [] { array a = floats({16}).astype(c64); eval(a); return std::vector{a * conj(a)}; }},
+      {"ramp", [] { return std::vector{arange(10) * 2 + 1}; }},
+      {"row_sums", [] { array a = floats({20, 30}); return std::vector{sum(a * a, 1)}; }},
+      {"arg_minimum", [] { array a = floats({20, 30}); return std::vector{argmin(a, 0)}; }},
+      {"string_kernel", [] { const elementwise k{"squared_diff", "T x, T y", "T z", "z = (x - y) * (x - y)"}; array x = floats({30}), y = floats({40}); return std::vector{sqrt(k(x(all, newaxis), y(newaxis, all))) + 1}; }},
+      {"wide_indices", [] { array a = floats({6, 7}); return std::vector{a(range(end, begin, -1), all) + 1}; }, true},
+  };
+}
+
+struct made {
+  std::string text;
+  jit::lowered cuda, host;
+  std::string name;
+};
+
+std::string make_text(const golden_case& c, made& m) {
+  const std::vector<array> arrays = c.make();
+  std::vector<jit::node*> roots;
+  for (const array& a : arrays) roots.push_back(a.node());
+  jit::options how = jit::current_options();
+  how.force_wide_index = c.wide;
+  jit::plan p;
+  jit::fuse(roots, how, p);
+  EXPECT_EQ(p.count, 1u) << c.name << " is one launch";
+  jit::lower(p.pool[0].outputs, evaluated_only(), how, false, m.host);
+  jit::lower(p.pool[0].outputs, evaluated_only(), how, true, m.cuda);
+  jit::verify(m.host.ir);
+  jit::verify(m.cuda.ir);
+  m.name = jit::kernel_name(m.cuda.ir, jit::stable_identity(m.cuda.ir));
+  const auto rule = [](const char* title) { return std::string("==== ") + title + " ====\n"; };
+  return rule("ir") + jit::to_string(m.cuda.ir, m.name) + rule("cuda") +
+         jit::emit(m.cuda.ir, m.name, jit::dialect::cuda, m.cuda.lanes) + rule("host") +
+         jit::emit(m.host.ir, m.name, jit::dialect::host, m.host.lanes);
+}
+
+class golden : public testing::TestWithParam<golden_case> {};
+
+TEST_P(golden, matches_its_file) {
+  made m;
+  const std::string text = make_text(GetParam(), m);
+  const std::string path = std::string(SINTER_TESTS_FOLDER) + "/golden/" + GetParam().name + ".txt";
+  if (std::getenv("SINTER_UPDATE_GOLDEN")) {
+    std::ofstream(path) << text;
+    return;
+  }
+  std::ifstream file(path);
+  ASSERT_TRUE(file) << path << " is missing; SINTER_UPDATE_GOLDEN=1 writes it";
+  std::stringstream expected;
+  expected << file.rdbuf();
+  EXPECT_EQ(text, expected.str());
+}
+
+TEST_P(golden, compiles_for_sm_90) {
+  std::string why;
+  if (jit::nvrtc_version(&why).empty()) GTEST_SKIP() << why;
+  made m;
+  make_text(GetParam(), m);
+  jit::compile_request r;
+  r.name = m.name;
+  r.target = "sm_90";
+  r.source = jit::emit(m.cuda.ir, m.name, jit::dialect::cuda, m.cuda.lanes);
+  EXPECT_FALSE(jit::compile_cuda(r).empty());
+}
+
+TEST_P(golden, is_the_same_text_each_time) {
+  made first, second;
+  EXPECT_EQ(make_text(GetParam(), first), make_text(GetParam(), second));
+}
+
+INSTANTIATE_TEST_SUITE_P(expressions, golden, testing::ValuesIn(cases()),
+                         [](const testing::TestParamInfo<golden_case>& i) { return i.param.name; });
+
+}  // namespace

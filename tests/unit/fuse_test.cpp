@@ -1,0 +1,88 @@
+// What becomes a launch, and why a value is stored in between.
+#include "jit/fuse.hpp"
+
+#include <gtest/gtest.h>
+#include <sinter/sinter.hpp>
+
+namespace {
+
+using namespace sinter;
+
+jit::plan plan_of(const std::vector<array>& arrays, const jit::options& how = {}) {
+  std::vector<jit::node*> roots;
+  for (const array& a : arrays) roots.push_back(a.node());
+  jit::plan p;
+  jit::fuse(roots, how, p);
+  return p;
+}
+
+array ones_of(const shape& s) { return array(std::vector<float>(static_cast<std::size_t>(s.size()), 1.0f), s); }
+
+TEST(fuse, a_chain_is_one_group) {
+  array a = ones_of({10});
+  EXPECT_EQ(plan_of({sqrt(a * a + 1) - exp(-a)}).count, 1u);
+}
+
+TEST(fuse, results_of_one_shape_share_a_group) {
+  array a = ones_of({10}), b = ones_of({10});
+  EXPECT_EQ(plan_of({a + b, a - b, (a * b).astype(i32)}).count, 1u);
+  EXPECT_EQ(plan_of({a + b, ones_of({11}) + 1}).count, 2u);
+}
+
+TEST(fuse, computed_roots_plan_nothing) {
+  array a = ones_of({10});
+  EXPECT_EQ(plan_of({a}).count, 0u);
+  EXPECT_EQ(plan_of({}).count, 0u);
+}
+
+TEST(fuse, a_long_chain_is_cut_at_the_limit_and_says_so) {
+  array a = ones_of({10});
+  for (int k = 0; k < 1000; ++k) a = a + 1;
+  jit::options how;
+  how.max_operations = 100;
+  const auto p = plan_of({a}, how);
+  EXPECT_GT(p.count, 10u);
+  EXPECT_LT(p.count, 50u);
+  ASSERT_FALSE(p.cuts.empty());
+  EXPECT_EQ(p.cuts[0].why, jit::cut_reason::operations);
+}
+
+TEST(fuse, doubling_sixty_times_is_one_group) {
+  array x = ones_of({10});
+  for (int k = 0; k < 60; ++k) x = x + x;
+  EXPECT_EQ(plan_of({x}).count, 1u) << "shared operands count once";
+}
+
+TEST(fuse, many_inputs_are_cut) {
+  array total = ones_of({10});
+  for (int k = 0; k < 300; ++k) total = total + ones_of({10});
+  const auto p = plan_of({total});
+  EXPECT_GT(p.count, 1u);
+  EXPECT_EQ(p.cuts[0].why, jit::cut_reason::inputs);
+}
+
+TEST(fuse, cheap_stencils_of_stencils_recompute_and_long_ones_store) {
+  array u = ones_of({50});
+  const auto second = [](const array& x) { return x(range(2, end)) - 2 * x(range(1, -1)) + x(range(0, -2)); };
+  EXPECT_EQ(plan_of({second(second(u))}).count, 1u);
+  array deep = u;
+  for (int k = 0; k < 5; ++k) deep = second(exp(deep) + deep * deep);
+  const auto p = plan_of({deep});
+  EXPECT_GT(p.count, 1u);
+  EXPECT_EQ(p.cuts[0].why, jit::cut_reason::recompute);
+}
+
+TEST(fuse, a_reduction_takes_its_own_elementwise_epilogue) {
+  array a = ones_of({6, 7});
+  EXPECT_EQ(plan_of({sqrt(sum(a * a, 1)) + 1}).count, 1u);
+}
+
+TEST(fuse, a_reduction_read_by_other_elements_is_stored_first) {
+  array a = ones_of({6, 7});
+  const auto p = plan_of({a - mean(a, 1, keepdims)});
+  EXPECT_EQ(p.count, 2u);
+  ASSERT_EQ(p.cuts.size(), 1u);
+  EXPECT_EQ(p.cuts[0].why, jit::cut_reason::reduction);
+}
+
+}  // namespace
