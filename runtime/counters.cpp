@@ -1,28 +1,80 @@
-// The one set of counters.
 #include "runtime/counters.hpp"
 
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
 namespace sinter::runtime {
+
 namespace {
 
-constinit counters all;
+constinit memory_counters memory;
+
+struct all_threads {
+  std::mutex mutex;
+  std::vector<counters*> running;
+  statistics ended;
+};
+
+all_threads& threads() {
+  static auto* const t = new all_threads;  // never destroyed: threads may end after this file's statics
+  return *t;
+}
+
+void add(statistics& s, const counters& c) {
+  const auto get = [](const std::atomic<std::uint64_t>& x) { return x.load(std::memory_order_relaxed); };
+  s.recorded += get(c.recorded);
+  s.evaluations += get(c.evaluations);
+  s.launches += get(c.launches);
+  s.compiles += get(c.compiles);
+  s.cache_hits += get(c.cache_hits);
+  s.bytes_to_device += get(c.bytes_to_device);
+  s.bytes_to_host += get(c.bytes_to_host);
+  s.synchronizations += get(c.synchronizations);
+}
+
+/// Hands a thread's counts over when it ends. What its later destructors count starts a set that is never handed over,
+/// but stays in `running`.
+struct ending {
+  counters* mine = nullptr;
+  ~ending() {
+    if (!mine) return;
+    all_threads& t = threads();
+    const std::lock_guard lock(t.mutex);
+    add(t.ended, *mine);
+    std::erase(t.running, mine);
+    this_threads_counters = nullptr;
+    delete mine;
+    mine = nullptr;
+  }
+};
+thread_local ending at_end;
 
 }  // namespace
 
-counters& count() { return all; }
+thread_local counters* this_threads_counters = nullptr;
+
+counters& make_counters() {
+  auto* const c = new counters;
+  {
+    all_threads& t = threads();
+    const std::lock_guard lock(t.mutex);
+    t.running.push_back(c);
+  }
+  at_end.mine = c;
+  this_threads_counters = c;
+  return *c;
+}
+
+memory_counters& memory_count() { return memory; }
 
 statistics snapshot() {
-  const auto get = [](const std::atomic<std::uint64_t>& c) { return c.load(std::memory_order_relaxed); };
-  statistics s;
-  s.recorded = get(all.recorded);
-  s.evaluations = get(all.evaluations);
-  s.launches = get(all.launches);
-  s.compiles = get(all.compiles);
-  s.cache_hits = get(all.cache_hits);
-  s.bytes_to_device = get(all.bytes_to_device);
-  s.bytes_to_host = get(all.bytes_to_host);
-  s.synchronizations = get(all.synchronizations);
-  s.bytes_in_use = get(all.bytes_in_use);
-  s.peak_bytes = get(all.peak_bytes);
+  all_threads& t = threads();
+  const std::lock_guard lock(t.mutex);
+  statistics s = t.ended;
+  for (const counters* c : t.running) add(s, *c);
+  s.bytes_in_use = memory.bytes_in_use.load(std::memory_order_relaxed);
+  s.peak_bytes = memory.peak_bytes.load(std::memory_order_relaxed);
   return s;
 }
 

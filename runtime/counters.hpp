@@ -1,4 +1,5 @@
-// The counters behind `statistics`, cheap enough to be always on.
+// The counters behind `statistics`, cheap enough to be always on: each thread counts for itself, memory is counted
+// globally.
 #pragma once
 
 #include "runtime/stats.hpp"
@@ -8,16 +9,29 @@
 
 namespace sinter::runtime {
 
+/// Events of one thread, which alone writes them.
 struct counters {
   std::atomic<std::uint64_t> recorded{0}, evaluations{0}, launches{0}, compiles{0}, cache_hits{0}, bytes_to_device{0},
-      bytes_to_host{0}, synchronizations{0}, bytes_in_use{0}, peak_bytes{0};
+      bytes_to_host{0}, synchronizations{0};
 };
-counters& count();
 
-/// Counts one event; relaxed, so threads never wait for each other.
+extern constinit thread_local counters* this_threads_counters;
+counters& make_counters();
+/// The calling thread's.
+inline counters& count() { return this_threads_counters ? *this_threads_counters : make_counters(); }
+
+/// Counts one event; no locked instruction, since no other thread writes.
 inline void bump(std::atomic<std::uint64_t>& counter, std::uint64_t by = 1) {
-  counter.fetch_add(by, std::memory_order_relaxed);
+  counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
 }
+
+/// Device memory held by arrays, of all threads.
+struct memory_counters {
+  std::atomic<std::uint64_t> bytes_in_use{0}, peak_bytes{0};
+};
+memory_counters& memory_count();
+
+/// The sum over all threads, those that ended included.
 statistics snapshot();
 
 }  // namespace sinter::runtime

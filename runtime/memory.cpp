@@ -7,7 +7,7 @@ namespace sinter::runtime {
 namespace {
 
 void count_allocation(std::size_t bytes) {
-  counters& c = count();
+  memory_counters& c = memory_count();
   const std::uint64_t now = c.bytes_in_use.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   std::uint64_t peak = c.peak_bytes.load(std::memory_order_relaxed);
   while (peak < now && !c.peak_bytes.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {}
@@ -30,7 +30,7 @@ void release(buffer* b) noexcept {
   if (b == nullptr || b->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   if (b->data != nullptr) {
     b->owner->release(b->data, b->bytes);
-    count().bytes_in_use.fetch_sub(b->bytes, std::memory_order_relaxed);
+    memory_count().bytes_in_use.fetch_sub(b->bytes, std::memory_order_relaxed);
   }
   delete b;
 }
