@@ -122,7 +122,7 @@ class emitter {
     }
     for (const inst& x : k_.body)
       if (x.code == op::store && is_packed(x))
-        w_.line("store_pack(&{0}, whole{1}, aligned >> {1} & 1);", address(x.attr, "first"), x.attr);
+        w_.line("store_pack(&{}, whole{}, {});", address(x.attr, "first"), x.attr, is_aligned(x.attr));
     packed_ = false;
   }
 
@@ -136,10 +136,14 @@ class emitter {
     return false;
   }
 
+  /// One bit of the flags for each of the first 64 accesses; the rest go element by element.
+  static std::string is_aligned(std::uint32_t access) {
+    return access < 64 ? fmt::format("aligned >> {} & 1", access) : "false";
+  }
+
   std::string pack_load(std::uint32_t v) const {
     const inst& x = k_.body[v];
-    return fmt::format("load_pack<{0}, {1}>(&{2}, aligned >> {3} & 1)", c_type(x.type), lanes_, address(x.attr, "first"),
-                       x.attr);
+    return fmt::format("load_pack<{}, {}>(&{}, {})", c_type(x.type), lanes_, address(x.attr, "first"), is_aligned(x.attr));
   }
 
   void load_pack(std::uint32_t v) {
