@@ -28,7 +28,9 @@ class planned_values final : public stored_values {
     std::size_t group, last_use;
     reference<buffer> memory;
     bool wanted = false;  ///< a root: stays
+    std::uint32_t next_to_drop = none;  ///< the next entry whose last use is the same group's
   };
+  static constexpr std::uint32_t none = 0xffffffffu;
 
   void clear() {
     entries.clear();
@@ -36,7 +38,7 @@ class planned_values final : public stored_values {
   }
   void add(node* n, std::size_t group) {
     index_.set(index_.at(n), n, 0, static_cast<std::uint32_t>(entries.size()));
-    entries.push_back({n, group, group, {}});
+    entries.push_back({n, group, group, {}, false, none});
   }
   entry* find(const node* n) const {
     const std::uint32_t* k = index_.find(n);
@@ -62,7 +64,8 @@ class planned_values final : public stored_values {
 /// One launch of an evaluation, lowered and compiled.
 struct prepared {
   device* where;
-  cached_kernel* kernel;  ///< null: nothing to compute (no elements)
+  cached_kernel* kernel;        ///< null: nothing to compute (no elements)
+  std::uint32_t first_to_drop;  ///< of the entries nobody needs after this launch
 };
 
 /// The state of one evaluation; each thread keeps one, so that a warm evaluation allocates nothing.
@@ -88,7 +91,7 @@ class evaluation {
     for (std::size_t g = 0; g < plan_.count; ++g) {
       const group& what = plan_.pool[g];
       device* d = what.outputs[0]->owner;
-      prepared p{d ? d : &runtime::default_device(), nullptr};
+      prepared p{d ? d : &runtime::default_device(), nullptr, planned_values::none};
       if (what.outputs[0]->extents.size() > 0) {
         values_.current = g;
         lower(what.outputs, values_, how_, p.where->kind() == runtime::device_kind::cuda, lowered_[g]);
@@ -97,6 +100,10 @@ class evaluation {
           if (planned_values::entry* e = values_.find(q.source)) e->last_use = g;
       }
       launches_.push_back(p);
+    }
+    for (std::uint32_t k = 0; k < values_.entries.size(); ++k) {
+      planned_values::entry& e = values_.entries[k];
+      if (!e.wanted) e.next_to_drop = std::exchange(launches_[e.last_use].first_to_drop, k);
     }
   }
 
@@ -107,7 +114,8 @@ class evaluation {
         values_.find(n)->memory = reference<buffer>(
             make_buffer(*p.where, static_cast<std::size_t>(checked_bytes(n->extents, n->type))));
       if (p.kernel) start(p, lowered_[g]);
-      if (launches_.size() > 1) drop_unused(g);
+      for (std::uint32_t k = p.first_to_drop; k != planned_values::none; k = values_.entries[k].next_to_drop)
+        values_.entries[k].memory = {};
     }
   }
 
@@ -139,11 +147,6 @@ class evaluation {
     runtime::parallel_for(shape, [&ir, arguments](std::int64_t r0, std::int64_t r1, std::int64_t i0, std::int64_t i1) {
       interpret(ir, arguments, r0, r1, i0, i1);
     });
-  }
-
-  void drop_unused(std::size_t after) {
-    for (planned_values::entry& e : values_.entries)
-      if (!e.wanted && e.memory && e.last_use <= after) e.memory = {};
   }
 
   void dump_groups() const {

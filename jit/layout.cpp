@@ -178,7 +178,8 @@ void bind_pointers(lowered& l, void* (*memory_of)(void* context, const node* n),
   std::uint32_t number = 0;
   for (const pending_pointer& p : l.pointers) {
     const std::int64_t size = size_of(l.ir.parameters[p.parameter].type);
-    auto* address = static_cast<char*>(memory_of(context, p.source)) + p.offset * size;
+    auto* address = static_cast<char*>(memory_of(context, p.source));
+    if (address) address += p.offset * size;  // arrays without elements have no memory, nor anything to read
     l.numbers.slots[p.parameter].as_pointer = address;
     const auto bytes = static_cast<std::uintptr_t>(size * l.lanes);
     if (p.aligned_steps && number < 64 && reinterpret_cast<std::uintptr_t>(address) % bytes == 0)
