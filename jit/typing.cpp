@@ -171,7 +171,18 @@ node_ref record_boolean_arithmetic(op code, std::span<const input> operands, con
   }
 }
 
+/// Arithmetic on two arrays of one dtype and shape, most of what programs record, needs no rules.
+bool is_plain_arithmetic(std::span<const input> operands) {
+  if (operands.size() != 2) return false;
+  const node *a = operands[0].array, *b = operands[1].array;
+  return a && b && a->type == b->type && (is_real(a->type) || is_integer(a->type)) && a->extents == b->extents;
+}
+
 node_ref record_number(op code, std::span<const input> operands, const place& at) {
+  if (is_plain_arithmetic(operands)) {
+    node* list[] = {operands[0].array, operands[1].array};
+    return make_node(code, list[0]->type, list[0]->extents, list, at);
+  }
   const dtype type = common_type(operands, info(code).name, at);
   if (type == dtype::boolean) return record_boolean_arithmetic(code, operands, at);
   if (is_complex(type) && code == op::modulo) throw_undefined(code, type, at, split_complex);
