@@ -13,6 +13,14 @@ inline constexpr all_t all{};
 inline constexpr newaxis_t newaxis{};
 inline constexpr ellipsis_t ellipsis{};
 
+/// An integer as an index; unsigned ones past 2^63 stay out of range of every axis instead of counting from the end.
+template <class T>
+constexpr std::int64_t as_index(T i) {
+  if constexpr (!std::is_signed_v<T> && sizeof(T) >= sizeof(std::int64_t))
+    if (i > static_cast<T>(INT64_MAX)) return INT64_MAX;
+  return static_cast<std::int64_t>(i);
+}
+
 /// A position along an axis: a plain number (negative: from the end), or counted from `begin` or `end`: `end` is one
 /// past the last element, `end - 1` the last, `begin` the first.
 struct position {
@@ -22,7 +30,7 @@ struct position {
   constexpr position() = default;
   template <class T>
     requires(std::is_integral_v<T> && !std::is_same_v<T, bool>)
-  constexpr position(T i) : offset(static_cast<std::int64_t>(i)) {}
+  constexpr position(T i) : offset(as_index(i)) {}
   constexpr position(std::int64_t i, anchor a) : offset(i), from(a) {}
   friend constexpr position operator+(position p, std::int64_t n) { return {p.offset + n, p.from}; }
   friend constexpr position operator-(position p, std::int64_t n) { return {p.offset - n, p.from}; }
@@ -56,7 +64,7 @@ class index {
 
   template <class T>
     requires(std::is_integral_v<T> && !std::is_same_v<T, bool>)
-  index(T i, place at = place::here()) : kind_(kind::integer), integer_(static_cast<std::int64_t>(i)), at_(at) {}
+  index(T i, place at = place::here()) : kind_(kind::integer), integer_(as_index(i)), at_(at) {}
   index(all_t, place at = place::here()) : kind_(kind::whole), at_(at) {}
   index(newaxis_t, place at = place::here()) : kind_(kind::unit), at_(at) {}
   index(ellipsis_t, place at = place::here()) : kind_(kind::rest), at_(at) {}

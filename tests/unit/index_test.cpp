@@ -136,4 +136,12 @@ TEST_F(indexing, empty_selections_are_fine) {
   EXPECT_EQ(arange(3)(zeros({0}, i32)).extents(), (shape{0}));
 }
 
+TEST(index, unsigned_numbers_never_count_from_the_end) {
+  const array a{1, 2, 3};
+  const std::size_t zero = 0;
+  EXPECT_THROW(a(zero - 1), index_error);
+  EXPECT_THROW(a(std::uint64_t{1} << 63), index_error);
+  EXPECT_EQ(a(range(INT64_MIN, UINT64_MAX)).size(), 3);
+}
+
 }  // namespace
