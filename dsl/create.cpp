@@ -58,6 +58,10 @@ array whole_range(std::int64_t start, std::int64_t stop, std::int64_t step, dtyp
   const bool ahead = step > 0 ? start < stop : stop < start;
   const std::uint64_t length = ahead ? (distance - 1) / pace + 1 : 0;
   if (length > static_cast<std::uint64_t>(most_elements)) throw_length("arange", at);
+  if (is_integer(type) && length > 0) {  // numbers that the dtype can't hold are errors, never a wrap
+    jit::make_scalar(start, type, at);
+    jit::make_scalar(start + static_cast<std::int64_t>(length - 1) * step, type, at);
+  }
   array x = iota(static_cast<std::int64_t>(length), at);
   if (step != 1) x = record(op::multiply, x, step, at);
   if (start != 0) x = record(op::add, x, start, at);

@@ -152,4 +152,11 @@ TEST_F(shapes, take_picks_along_an_axis) {
   expect_error<shape_error>([&] { take_along_axis(x, array{0}, 0); }, "rank 2 with indices of rank 1");
 }
 
+TEST(create, arange_beyond_its_dtype_is_a_type_error) {
+  EXPECT_THROW(arange(254, 260, u8), type_error);
+  EXPECT_THROW(arange(-3, 3, u8), type_error);
+  EXPECT_EQ(arange(250, 256, u8).size(), 6);
+  EXPECT_EQ(arange(5, 5, u8).size(), 0);
+}
+
 }  // namespace
