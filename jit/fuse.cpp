@@ -1,6 +1,7 @@
 #include "jit/fuse.hpp"
 
 #include "jit/epoch_map.hpp"
+#include "jit/user_kernel.hpp"
 
 #include <algorithm>
 
@@ -26,6 +27,7 @@ struct item {
   bool stored = false;             ///< written to memory and read from there
   bool repeated = false;           ///< some use has more elements than it
   bool reduces = false;            ///< a reduction would run inside a consumer of it
+  const node* alone = nullptr;     ///< the call, with compiler options of its own, that it is a result of
 };
 
 class planner {
@@ -47,6 +49,7 @@ class planner {
   struct open_group {
     std::size_t index;
     std::int32_t operations, inputs;
+    const node* alone;
   };
 
   std::uint32_t at(const node* n) { return *where_.find(n); }
@@ -95,6 +98,7 @@ class planner {
   /// Everything about item k that its operands decide; stores operands where fusing them would cost too much.
   void weigh(std::uint32_t k) {
     item& i = items_[k];
+    keep_options_apart(i);
     sum_operands(i);
     if (i.operations > how_.max_operations || i.inputs > how_.max_inputs) {
       count_exactly(i);
@@ -105,6 +109,16 @@ class planner {
       }
     }
     store_if_costly(i);
+  }
+
+  /// Compiler options hold for a whole launch: a call that has some runs alone, between stored operands and results.
+  void keep_options_apart(item& i) {
+    if (i.n->code == op::call && !i.n->facts->kernel->options.empty())
+      for (node* x : i.n->operands())
+        if (item* s = storable(x)) mark(*s, cut_reason::options);
+    if (i.n->code != op::result || i.n->operands()[0]->facts->kernel->options.empty()) return;
+    i.alone = i.n->operands()[0];
+    mark(i, cut_reason::options);
   }
 
   void sum_operands(item& i) {
@@ -195,6 +209,7 @@ class planner {
   }
 
   void mark(item& i, cut_reason why) {
+    if (i.stored) return;
     i.stored = true;
     if (!i.wanted) plan_->cuts.push_back({i.n, why});
   }
@@ -209,7 +224,7 @@ class planner {
         if (joins(o, i)) fits = &o;
       if (!fits) {
         plan_->add_group(i.level);
-        open_.push_back({plan_->count - 1, i.operations, i.inputs});
+        open_.push_back({plan_->count - 1, i.operations, i.inputs, i.alone});
         fits = &open_.back();
       }
       plan_->pool[fits->index].outputs.push_back(i.n);
@@ -222,7 +237,7 @@ class planner {
   bool joins(open_group& o, const item& i) {
     const group& g = plan_->pool[o.index];
     if (g.level != i.level || g.outputs[0]->extents != i.n->extents || g.outputs[0]->owner != i.n->owner ||
-        g.outputs.size() >= most_outputs)
+        g.outputs.size() >= most_outputs || o.alone != i.alone)
       return false;
     std::int32_t operations = o.operations + i.operations, inputs = o.inputs + i.inputs;
     if (operations > how_.max_operations || inputs > how_.max_inputs) {
@@ -253,6 +268,7 @@ std::string_view to_string(cut_reason r) {
     case cut_reason::operations: return "operations: the kernel would pass the limit of instructions";
     case cut_reason::inputs: return "inputs: the kernel would read more arrays than the limit";
     case cut_reason::recompute: return "recompute: several views of it would each compute it again";
+    case cut_reason::options: return "options: a string kernel with compiler options of its own runs alone";
     case cut_reason::reduction: return "reduction: its result is read by elements that are not its own";
   }
   return "";

@@ -267,4 +267,15 @@ TEST(string_kernel, threads_with_other_dtypes_at_the_same_time) {
   for (std::thread& t : threads) t.join();
 }
 
+TEST(string_kernel, compiler_options_do_not_leak_into_other_kernels) {
+  const elementwise one{"p", "T x", "T y", "y = x + FOO", {.options = {"-DFOO=1"}}};
+  const elementwise two{"q", "T x", "T y", "y = x + FOO", {.options = {"-DFOO=2"}}};
+  const array x{0, 10};
+  const array a = one(x), b = two(x);
+  eval(a, b);
+  EXPECT_EQ(a.to_vector<std::int32_t>(), (std::vector<std::int32_t>{1, 11}));
+  EXPECT_EQ(b.to_vector<std::int32_t>(), (std::vector<std::int32_t>{2, 12}));
+  EXPECT_EQ((one(x * 1) + two(x * 1)).to_vector<std::int32_t>(), (std::vector<std::int32_t>{3, 23}));
+}
+
 }  // namespace

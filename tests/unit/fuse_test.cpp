@@ -85,4 +85,14 @@ TEST(fuse, a_reduction_read_by_other_elements_is_stored_first) {
   EXPECT_EQ(p.cuts[0].why, jit::cut_reason::reduction);
 }
 
+TEST(fuse, a_string_kernel_with_options_runs_alone) {
+  const elementwise one{"p", "T x", "T y", "y = x + FOO", {.options = {"-DFOO=1"}}};
+  const elementwise two{"q", "T x", "T y", "y = x + FOO", {.options = {"-DFOO=2"}}};
+  array x = ones_of({10});
+  EXPECT_EQ(plan_of({one(x), two(x)}).count, 2u);
+  const auto p = plan_of({one(x) + two(x + 1)});
+  EXPECT_EQ(p.count, 4u) << "x + 1, each kernel, and the sum";
+  EXPECT_EQ(p.cuts[0].why, jit::cut_reason::options);
+}
+
 }  // namespace
