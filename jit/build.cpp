@@ -22,6 +22,15 @@ bool dumps_kernel(dump what, const std::string& name) {
   return runtime::wants(what) && fnmatch(runtime::environment().dump_glob.c_str(), name.c_str(), 0) == 0;
 }
 
+/// The same error, with the lines that defined the string kernels involved.
+compile_error with_places(const compile_error& e, const kernel& k) {
+  std::string text = e.what();
+  while (text.ends_with('\n')) text.pop_back();
+  for (const call& c : k.calls)
+    text = error_text(fmt::format("{}\n  string kernel {}, defined", text, c.kernel->name), c.kernel->site);
+  return compile_error(text, e.source(), e.log(), e.options());
+}
+
 void build(cached_kernel& c, math_mode math) {
   const auto start = std::chrono::steady_clock::now();
   verify(c.ir);
@@ -82,9 +91,9 @@ cached_kernel& ready_kernel(const lowered& l, runtime::device& d, const options&
   }
   try {
     build(c, how.math);
-  } catch (const compile_error&) {
-    c.failure = std::current_exception();
-    throw;
+  } catch (const compile_error& e) {
+    c.failure = std::make_exception_ptr(with_places(e, c.ir));
+    std::rethrow_exception(c.failure);
   }
   c.ready.store(true, std::memory_order_release);
   return c;
