@@ -41,7 +41,6 @@ void lowering::merge_dims() {
   const std::size_t forms = raw_forms_.size();
   factor_stride_ = dims_.size() + 1;
   factors_.assign(forms * factor_stride_, 0);
-  merged_into_.assign(dims_.size(), -1);
   final_extents_.clear();
   final_loops_.clear();
   for (std::uint32_t d = 0; d < dims_.size(); ++d) {
@@ -54,7 +53,6 @@ void lowering::merge_dims() {
     if (merges) final_extents_.back() *= dims_[d].extent;
     else add_final_dim(dims_[d].extent, dims_[d].loop);
     for (std::size_t f = 0; f < forms; ++f) factor(f, final_extents_.size() - 1) = factor_of(raw_forms_[f], d);
-    merged_into_[d] = static_cast<std::int32_t>(final_extents_.size() - 1);
   }
   if (final_loops_.empty() || final_loops_.front() != 0) {
     SINTER_CHECK(final_extents_.empty());

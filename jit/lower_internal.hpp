@@ -94,7 +94,6 @@ class lowering {
   epoch_map pure_;  ///< (hash of an instruction, tag) -> value, scope
 
   // layout
-  std::vector<std::int32_t> merged_into_;  ///< raw dim -> final dim, -1: extent 1
   std::vector<std::int64_t> final_extents_;
   std::vector<std::uint32_t> final_loops_;  ///< per final dim, as raw_dim::loop
   std::vector<std::int64_t> factors_;       ///< per form, per final dim
