@@ -3,6 +3,7 @@
 #include "jit/typing.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/counters.hpp"
+#include "tests/unit/messages.hpp"
 
 #include <gtest/gtest.h>
 
@@ -67,16 +68,6 @@ node_ref unary(const node_ref& x) {
 node_ref binary(const node_ref& x, const node_ref& y) {
   node* const operands[] = {x.get(), y.get()};
   return jit::make_node(op::add, x->type, x->extents, operands, here);
-}
-
-template <class Error, class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "nothing thrown";
 }
 
 TEST(graph, operands_live_as_long_as_their_users) {

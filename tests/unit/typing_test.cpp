@@ -1,5 +1,6 @@
 // dtype rules, shapes and messages of recorded operations. Runs no kernel.
 #include "jit/typing.hpp"
+#include "tests/unit/messages.hpp"
 
 #include <gtest/gtest.h>
 
@@ -30,17 +31,6 @@ dtype result(op code, const X&... x) {
 }
 /// The dtype the operands were converted to.
 dtype computed_in(const node_ref& n) { return n->operands()[0]->type; }
-
-template <class Error, class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "nothing thrown";
-}
-bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 TEST(typing, promotion_table) {
   struct row {

@@ -1,5 +1,6 @@
 // Parsing and recording of string kernels. Compiles nothing.
 #include "jit/user_kernel.hpp"
+#include "tests/unit/messages.hpp"
 
 #include <gtest/gtest.h>
 
@@ -26,17 +27,6 @@ std::vector<node_ref> call(const std::shared_ptr<const jit::user_kernel>& k, con
   const input list[] = {in(x)...};
   return jit::record_call(k, list, here);
 }
-
-template <class Error, class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "nothing thrown";
-}
-bool contains(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
 TEST(user_kernel, parameters_have_types_and_names) {
   const auto k = parse("T x,\n  float32 y , int64 w,double v", "T z, bool flag");
