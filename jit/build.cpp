@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fnmatch.h>
 
+#include <algorithm>
 #include <chrono>
 
 namespace sinter::jit {
@@ -23,30 +24,37 @@ bool dumps_kernel(dump what, const std::string& name) {
 }
 
 /// The same error, with the lines that defined the string kernels involved.
-compile_error with_places(const compile_error& e, const kernel& k) {
+compile_error with_places(const compile_error& e, kernel_list parts) {
   std::string text = e.what();
   while (text.ends_with('\n')) text.pop_back();
-  for (const call& c : k.calls)
-    text = error_text(fmt::format("{}\n  string kernel {}, defined", text, c.kernel->name), c.kernel->site);
+  for (const kernel* k : parts)
+    for (const call& c : k->calls)
+      text = error_text(fmt::format("{}\n  string kernel {}, defined", text, c.kernel->name), c.kernel->site);
   return compile_error(text, e.source(), e.log(), e.options());
 }
 
 void build(cached_kernel& c, math_mode math) {
   const auto start = std::chrono::steady_clock::now();
-  verify(c.ir);
-  c.name = kernel_name(c.ir, stable_identity(c.ir));
+  std::size_t instructions = 0;
+  for (const kernel& k : c.parts) {
+    verify(k);
+    instructions += k.body.size();
+  }
+  c.name = kernel_name(c.list, stable_identity(c.list));
   runtime::bump(runtime::count().compiles);
-  if (dumps_kernel(dump::ir, c.name)) runtime::log(level::silent, "\n" + to_string(c.ir, c.name));
+  if (dumps_kernel(dump::ir, c.name))
+    for (const kernel& k : c.parts) runtime::log(level::silent, "\n" + to_string(k, c.name));
   if (c.key.how == target_kind::interpreter) return;
   compile_request r;
   r.name = c.name;
-  r.source = source_of(c.ir, c.name, c.key.how, c.key.lanes);
+  r.source = source_of(c.list, c.name, c.key.how);
   r.target = c.key.where->target();
   r.math = math;
-  r.large = c.ir.body.size() > large_kernel;
-  if (!c.ir.calls.empty() && c.key.how == target_kind::host)  // preambles say __device__, as CUDA wants it
+  r.large = instructions > large_kernel;
+  if (has_calls(c.list) && c.key.how == target_kind::host)  // preambles say __device__, as CUDA wants it
     r.options = {"-D__device__=", "-D__host__=", "-D__forceinline__=inline"};
-  for (const call& k : c.ir.calls) r.options.insert(r.options.end(), k.kernel->options.begin(), k.kernel->options.end());
+  for (const kernel& k : c.parts)
+    for (const call& u : k.calls) r.options.insert(r.options.end(), u.kernel->options.begin(), u.kernel->options.end());
   if (dumps_kernel(dump::source, c.name)) runtime::log(level::silent, "\n" + r.source);
   const image i = c.key.how == target_kind::cuda ? compile_cuda(r) : compile_host(r);
   c.function = c.key.where->load(i, c.name);
@@ -72,13 +80,17 @@ target_kind choose_target(runtime::device& d, const options& how, bool needs_com
   return e == executor::compiler || needs_compiler ? target_kind::host : target_kind::interpreter;
 }
 
-std::string source_of(const kernel& k, const std::string& name, target_kind how, int lanes) {
-  return emit(k, name, how == target_kind::cuda ? dialect::cuda : dialect::host, lanes);
+bool has_calls(kernel_list parts) {
+  return std::ranges::any_of(parts, [](const kernel* k) { return !k->calls.empty(); });
 }
 
-cached_kernel& ready_kernel(const lowered& l, runtime::device& d, const options& how) {
-  const target_kind target = choose_target(d, how, !l.ir.calls.empty());
-  cached_kernel& c = find_or_add({&l.ir, &d, target, static_cast<std::uint8_t>(l.lanes)});
+std::string source_of(kernel_list parts, const std::string& name, target_kind how) {
+  return emit(parts, name, how == target_kind::cuda ? dialect::cuda : dialect::host);
+}
+
+cached_kernel& ready_kernel(kernel_list parts, runtime::device& d, const options& how) {
+  const target_kind target = choose_target(d, how, has_calls(parts));
+  cached_kernel& c = find_or_add({parts, &d, target});
   if (c.ready.load(std::memory_order_acquire)) {
     runtime::bump(runtime::count().cache_hits);
     return c;
@@ -92,7 +104,7 @@ cached_kernel& ready_kernel(const lowered& l, runtime::device& d, const options&
   try {
     build(c, how.math);
   } catch (const compile_error& e) {
-    c.failure = std::make_exception_ptr(with_places(e, c.ir));
+    c.failure = std::make_exception_ptr(with_places(e, c.list));
     std::rethrow_exception(c.failure);
   }
   c.ready.store(true, std::memory_order_release);

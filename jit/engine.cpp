@@ -1,17 +1,16 @@
 #include "jit/engine.hpp"
 
 #include "jit/build.hpp"
-#include "jit/epoch_map.hpp"
 #include "jit/faults.hpp"
-#include "jit/fuse.hpp"
 #include "jit/interpret.hpp"
-#include "jit/lower.hpp"
+#include "jit/planning.hpp"
 #include "jit/schedule.hpp"
 #include "runtime/log.hpp"
 
 #include <fmt/format.h>
 
-#include <deque>
+#include <algorithm>
+#include <bit>
 
 namespace sinter::jit {
 
@@ -19,47 +18,6 @@ namespace {
 
 using runtime::buffer;
 using runtime::device;
-
-/// Values that this evaluation will have computed before group `current`.
-class planned_values final : public stored_values {
- public:
-  struct entry {
-    node* n;
-    std::size_t group, last_use;
-    reference<buffer> memory;
-    bool wanted = false;  ///< a root: stays
-    std::uint32_t next_to_drop = none;  ///< the next entry whose last use is the same group's
-  };
-  static constexpr std::uint32_t none = 0xffffffffu;
-
-  void clear() {
-    entries.clear();
-    index_.clear();
-  }
-  void add(node* n, std::size_t group) {
-    index_.set(index_.at(n), n, 0, static_cast<std::uint32_t>(entries.size()));
-    entries.push_back({n, group, group, {}, false, none});
-  }
-  entry* find(const node* n) const {
-    const std::uint32_t* k = index_.find(n);
-    return k ? &entries[*k] : nullptr;
-  }
-  bool contains(const node* n) const override {
-    if (n->values()) return true;
-    const entry* e = find(n);
-    return e && e->group < current;
-  }
-  void* memory_of(const node* n) const {
-    if (const buffer* b = n->values()) return b->data;
-    return find(n)->memory->data;
-  }
-
-  mutable std::vector<entry> entries;
-  std::size_t current = 0;
-
- private:
-  mutable epoch_map index_;
-};
 
 /// One launch of an evaluation, lowered and compiled.
 struct prepared {
@@ -72,98 +30,162 @@ struct prepared {
 class evaluation {
  public:
   /// False: everything is computed already.
-  bool plan_for(std::span<node* const> roots, const options& how) {
-    how_ = how;
-    values_.clear();
-    launches_.clear();
-    fuse(roots, how, plan_);
-    for (std::size_t g = 0; g < plan_.count; ++g)
-      for (node* n : plan_.pool[g].outputs) values_.add(n, g);
-    for (const node* r : roots)
-      if (planned_values::entry* e = values_.find(r)) e->wanted = true;
-    return plan_.count > 0;
-  }
+  bool plan(std::span<node* const> roots, const options& how) { return plan_.run(roots, how); }
 
   /// Everything that can fail for the user's reasons, before anything runs.
-  void prepare() {
+  void prepare(const options& how) {
     if (runtime::wants(runtime::dump::groups)) dump_groups();
-    while (lowered_.size() < plan_.count) lowered_.emplace_back();
-    for (std::size_t g = 0; g < plan_.count; ++g) {
-      const group& what = plan_.pool[g];
-      device* d = what.outputs[0]->owner;
-      prepared p{d ? d : &runtime::default_device(), nullptr, planned_values::none};
-      if (what.outputs[0]->extents.size() > 0) {
-        values_.current = g;
-        lower(what.outputs, values_, how_, p.where->kind() == runtime::device_kind::cuda, lowered_[g]);
-        p.kernel = &ready_kernel(lowered_[g], *p.where, how_);
-        for (const pending_pointer& q : lowered_[g].pointers)
-          if (planned_values::entry* e = values_.find(q.source)) e->last_use = g;
+    launches_.clear();
+    for (const launch_range& l : plan_.launches) {
+      prepared p{&device_of(group_at(l.first)), nullptr, planned_values::none};
+      parts_.clear();
+      for (std::size_t k = l.first; k < l.first + l.count; ++k) {
+        parts_.push_back(&lowered_at(k).ir);
+        note_uses(k, launches_.size());
       }
+      if (group_at(l.first).domain().size() > 0) p.kernel = &ready_kernel(parts_, *p.where, how);
       launches_.push_back(p);
     }
-    for (std::uint32_t k = 0; k < values_.entries.size(); ++k) {
-      planned_values::entry& e = values_.entries[k];
+    for (std::uint32_t k = 0; k < plan_.values.entries.size(); ++k) {
+      planned_values::entry& e = plan_.values.entries[k];
       if (!e.wanted) e.next_to_drop = std::exchange(launches_[e.last_use].first_to_drop, k);
     }
   }
 
   void launch() {
-    for (std::size_t g = 0; g < launches_.size(); ++g) {
-      const prepared& p = launches_[g];
-      for (const node* n : plan_.pool[g].outputs)
-        values_.find(n)->memory = reference<buffer>(
-            make_buffer(*p.where, static_cast<std::size_t>(checked_bytes(n->extents, n->type))));
-      if (p.kernel) start(p, lowered_[g]);
-      for (std::uint32_t k = p.first_to_drop; k != planned_values::none; k = values_.entries[k].next_to_drop)
-        values_.entries[k].memory = {};
+    bool overwrites = false;
+    for (std::size_t l = 0; l < launches_.size(); ++l) {
+      // Once something is overwritten there is no way back: what can still fail comes before.
+      if (!overwrites && overwrites_memory(plan_.launches[l])) {
+        overwrites = true;
+        for (std::size_t later = l; later < launches_.size(); ++later) provide_memory(plan_.launches[later]);
+      }
+      provide_memory(plan_.launches[l]);
+      if (launches_[l].kernel) start(launches_[l], plan_.launches[l]);
+      for (std::uint32_t d = launches_[l].first_to_drop; d != planned_values::none;
+           d = plan_.values.entries[d].next_to_drop)
+        plan_.values.entries[d].memory = {};
     }
   }
 
   void publish() {
-    for (planned_values::entry& e : values_.entries) {
+    for (planned_values::entry& e : plan_.values.entries) {
       if (e.wanted) settle(e.n, std::move(e.memory));
     }
   }
 
   /// Lets go of everything but the storage.
-  void reset() { values_.clear(); }
+  void reset() { plan_.values.clear(); }
 
  private:
-  void start(const prepared& p, lowered& l) {
-    bind_pointers(
-        l, [](void* v, const node* n) { return static_cast<planned_values*>(v)->memory_of(n); }, &values_);
-    if (!l.check_sites.empty()) {
-      const std::size_t count = l.numbers.slots.size();  // the fault record and the launch's number come last
-      l.numbers.slots[count - 2].as_pointer = p.where->fault_address();
-      l.numbers.slots[count - 1].as_i64 = register_launch(l.check_sites);
+  const group& group_at(std::size_t k) const { return plan_.groups.pool[plan_.order[k]]; }
+  lowered& lowered_at(std::size_t k) { return plan_.lowered[plan_.order[k]]; }
+
+  void note_uses(std::size_t k, std::size_t launch) {
+    const auto use = [&](const node* n) {
+      if (planned_values::entry* e = plan_.values.find(n)) e->last_use = std::max(e->last_use, launch);
+    };
+    for (const pending_pointer& q : lowered_at(k).pointers) use(q.source);
+    for (const target& t : group_at(k).outputs) {
+      use(t.n);
+      use(t.giver);
     }
-    pointers_.clear();
-    for (slot& s : l.numbers.slots) pointers_.push_back(&s);
-    const runtime::launch_shape shape = schedule(l.numbers.rows, l.numbers.inner, l.lanes, l.numbers.cost);
+  }
+
+  bool overwrites_memory(const launch_range& l) const {
+    for (std::size_t k = l.first; k < l.first + l.count; ++k)
+      for (const target& t : group_at(k).outputs)
+        if (t.giver) return true;
+    return false;
+  }
+
+  /// Memory for what a launch writes, if it has none yet.
+  void provide_memory(const launch_range& l) {
+    for (std::size_t k = l.first; k < l.first + l.count; ++k)
+      for (const target& t : group_at(k).outputs) {
+        planned_values::entry& e = *plan_.values.find(t.n);
+        if (e.memory) continue;
+        if (e.giver) {
+          planned_values::entry* giver = plan_.values.find(e.giver);
+          e.memory = giver ? giver->memory : reference<buffer>::share(e.giver->values());
+          continue;
+        }
+        const auto bytes = static_cast<std::size_t>(checked_bytes(t.n->extents, t.n->type));
+        e.memory = reference<buffer>(make_buffer(device_of(group_at(k)), bytes));
+      }
+  }
+
+  void bind(device& where, lowered& l) {
+    bind_pointers(
+        l, [](void* v, const node* n) { return static_cast<planned_values*>(v)->memory_of(n); }, &plan_.values);
+    if (l.check_sites.empty()) return;
+    const std::size_t count = l.numbers.slots.size();  // the fault record and the launch's number come last
+    l.numbers.slots[count - 2].as_pointer = where.fault_address();
+    l.numbers.slots[count - 1].as_i64 = register_launch(l.check_sites);
+  }
+
+  void start(const prepared& p, const launch_range& l) {
+    for (std::size_t k = l.first; k < l.first + l.count; ++k) bind(*p.where, lowered_at(k));
     runtime::bump(runtime::count().launches);
-    if (p.kernel->function) return p.where->launch(*p.kernel->function, pointers_, shape);
-    const kernel& ir = p.kernel->ir;
+    if (p.kernel->function && p.where->kind() == runtime::device_kind::cuda && l.count > 1) return start_parts(p, l);
+    for (std::size_t k = l.first; k < l.first + l.count; ++k) {
+      lowered& part = lowered_at(k);
+      std::int64_t number = static_cast<std::int64_t>(k - l.first);
+      pointers_.clear();
+      if (p.kernel->function && l.count > 1) pointers_.push_back(&number);
+      for (slot& s : part.numbers.slots) pointers_.push_back(&s);
+      const runtime::launch_shape shape =
+          schedule(part.numbers.rows, part.numbers.inner, part.ir.lanes, part.numbers.cost);
+      if (p.kernel->function) p.where->launch(*p.kernel->function, pointers_, shape);
+      else start_interpreter(p.kernel->parts[k - l.first], shape);
+    }
+  }
+
+  void start_interpreter(const kernel& ir, const runtime::launch_shape& shape) {
     void* const* arguments = pointers_.data();
     runtime::parallel_for(shape, [&ir, arguments](std::int64_t r0, std::int64_t r1, std::int64_t i0, std::int64_t i1) {
       interpret(ir, arguments, r0, r1, i0, i1);
     });
   }
 
+  /// One cuda launch: every part has blocks of its own, and is told how they lie over its domain.
+  void start_parts(const prepared& p, const launch_range& l) {
+    constexpr int threads = 256;
+    shapes_.assign(l.count * 3, 0);
+    pointers_.clear();
+    runtime::launch_shape all;
+    all.block[0] = threads;
+    all.grid[0] = 0;
+    for (std::size_t k = 0; k < l.count; ++k) {
+      lowered& part = lowered_at(l.first + k);
+      const arguments& a = part.numbers;
+      const runtime::launch_shape own = schedule(a.rows, a.inner, part.ir.lanes, a.cost, threads);
+      const int numbers[] = {static_cast<int>(own.grid[0]), static_cast<int>(own.grid[1]),
+                             std::countr_zero(own.block[0])};
+      for (std::size_t j = 0; j < 3; ++j) {
+        shapes_[3 * k + j] = numbers[j];
+        pointers_.push_back(&shapes_[3 * k + j]);
+      }
+      for (slot& s : part.numbers.slots) pointers_.push_back(&s);
+      all.grid[0] += own.grid[0] * own.grid[1];
+    }
+    p.where->launch(*p.kernel->function, pointers_, all);
+  }
+
   void dump_groups() const {
-    for (const group& g : plan_.groups())
-      runtime::log(runtime::level::silent, fmt::format("group of level {}: {} output(s) of {}", g.level, g.outputs.size(),
-                                                       sinter::to_string(g.outputs[0]->extents)));
-    for (const cut& c : plan_.cuts)
+    for (const group& g : plan_.groups.groups())
+      runtime::log(runtime::level::silent, fmt::format("group of level {}: {} output(s) of {}", g.level,
+                                                       g.outputs.size(), sinter::to_string(g.domain())));
+    for (const cut& c : plan_.groups.cuts)
       runtime::log(runtime::level::silent, fmt::format("cut at {} ({}:{}): {}", info(c.at->code).name, c.at->site.file,
                                                        c.at->site.line, to_string(c.why)));
   }
 
-  options how_;
-  plan plan_;
-  planned_values values_;
+  planning plan_;
   std::vector<prepared> launches_;
-  std::deque<lowered> lowered_;
+  std::vector<const kernel*> parts_;
   std::vector<void*> pointers_;
+  std::vector<int> shapes_;  ///< of the parts of one cuda launch
 };
 
 }  // namespace
@@ -182,9 +204,10 @@ void evaluate(std::span<node* const> roots, const place&) {
     ~finally() { e.reset(); }
   } reset_at_the_end;
   if (runtime::wants(runtime::dump::graph)) runtime::log(runtime::level::silent, "\n" + to_string(roots));
-  if (!e.plan_for(roots, current_options())) return;
+  const options how = current_options();
+  if (!e.plan(roots, how)) return;
   runtime::bump(runtime::count().evaluations);
-  e.prepare();
+  e.prepare(how);
   e.launch();
   e.publish();
 }

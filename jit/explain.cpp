@@ -1,26 +1,13 @@
 // What an evaluation would do, as text.
 #include "jit/build.hpp"
 #include "jit/codegen/emit.hpp"
-#include "jit/fuse.hpp"
+#include "jit/planning.hpp"
 
 #include <fmt/format.h>
-
-#include <unordered_map>
 
 namespace sinter::jit {
 
 namespace {
-
-class earlier_groups final : public stored_values {
- public:
-  bool contains(const node* n) const override {
-    if (n->values()) return true;
-    const auto e = group_of.find(n);
-    return e != group_of.end() && e->second < current;
-  }
-  std::unordered_map<const node*, std::size_t> group_of;
-  std::size_t current = 0;
-};
 
 std::string_view verb(target_kind t) {
   switch (t) {
@@ -31,21 +18,36 @@ std::string_view verb(target_kind t) {
   return "";
 }
 
-std::string describe(const group& g, std::size_t number, earlier_groups& stored, const options& how) {
-  runtime::device* d = g.outputs[0]->owner ? g.outputs[0]->owner : &runtime::default_device();
-  if (g.outputs[0]->extents.size() == 0)
-    return fmt::format("group {}: {} output(s) without elements; nothing runs\n", number + 1, g.outputs.size());
-  stored.current = number;
-  lowered l;
-  lower(g.outputs, stored, how, d->kind() == runtime::device_kind::cuda, l);
-  verify(l.ir);
-  const target_kind target = choose_target(*d, how, !l.ir.calls.empty());
-  const std::string name = kernel_name(l.ir, stable_identity(l.ir));
-  std::string text = fmt::format("group {}: {} output(s) of shape {} on {}, {} instructions, {}\n", number + 1,
-                                 g.outputs.size(), sinter::to_string(g.outputs[0]->extents), d->name(), l.ir.body.size(),
-                                 verb(target));
-  text += to_string(l.ir, name);
-  if (target != target_kind::interpreter) text += "\n" + source_of(l.ir, name, target, l.lanes);
+std::string describe_group(const group& g, std::size_t number, const lowered& l) {
+  std::string text = fmt::format("group {}: {} output(s) of shape {}, {} instructions", number, g.outputs.size(),
+                                 sinter::to_string(g.domain()), l.ir.body.size());
+  if (g.part) text += fmt::format(", the part from {} on", sinter::to_string(g.part->first));
+  text += '\n';
+  for (const target& t : g.outputs)
+    if (t.giver)
+      text += fmt::format("in place: {} at {}:{} takes over the memory of what it changes\n", info(t.n->code).name,
+                          t.n->site.file, t.n->site.line);
+  return text;
+}
+
+std::string describe(const planning& p, std::size_t number, const options& how) {
+  const launch_range& range = p.launches[number];
+  const group& first = p.groups.groups()[p.order[range.first]];
+  if (first.domain().size() == 0) return "group without elements: nothing runs\n";
+  runtime::device& d = device_of(first);
+  std::vector<const kernel*> parts;
+  std::string text;
+  for (std::size_t k = range.first; k < range.first + range.count; ++k) {
+    const lowered& l = p.lowered[p.order[k]];
+    verify(l.ir);
+    parts.push_back(&l.ir);
+    text += describe_group(p.groups.groups()[p.order[k]], k + 1, l);
+  }
+  const target_kind target = choose_target(d, how, has_calls(parts));
+  const std::string name = kernel_name(parts, stable_identity(parts));
+  text = fmt::format("launch {} on {}, {}\n", number + 1, d.name(), verb(target)) + text;
+  for (const kernel* k : parts) text += to_string(*k, name);
+  if (target != target_kind::interpreter) text += "\n" + source_of(parts, name, target);
   return text;
 }
 
@@ -53,19 +55,15 @@ std::string describe(const group& g, std::size_t number, earlier_groups& stored,
 
 std::string explain(std::span<node* const> roots) {
   const options& how = current_options();
-  plan p;
-  fuse(roots, how, p);
+  planning p;
+  p.run(roots, how);
   std::size_t launches = 0;
-  earlier_groups stored;
-  for (std::size_t g = 0; g < p.count; ++g) {
-    launches += p.pool[g].outputs[0]->extents.size() > 0;
-    for (const node* n : p.pool[g].outputs) stored.group_of[n] = g;
-  }
-  std::string text = fmt::format("{} group(s), {} launch(es)\n", p.count, launches);
-  for (const cut& c : p.cuts)
+  for (const launch_range& l : p.launches) launches += p.groups.groups()[p.order[l.first]].domain().size() > 0;
+  std::string text = fmt::format("{} group(s), {} launch(es)\n", p.groups.count, launches);
+  for (const cut& c : p.groups.cuts)
     text += fmt::format("cut after {} {} at {}:{}: {}\n", info(c.at->code).name, sinter::to_string(c.at->extents),
                         c.at->site.file, c.at->site.line, to_string(c.why));
-  for (std::size_t g = 0; g < p.count; ++g) text += "\n" + describe(p.pool[g], g, stored, how);
+  for (std::size_t k = 0; k < p.launches.size(); ++k) text += "\n" + describe(p, k, how);
   return text;
 }
 

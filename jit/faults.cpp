@@ -52,7 +52,7 @@ void throw_on_fault(runtime::device& d) {
   }
   throw_index_error(fmt::format("index {} is out of range for an axis of {} elements (element {} of the result)", f.index,
                                 f.size, f.position),
-                    site, "found while the kernel ran; that element was taken as 0");
+                    site, "found while the kernel ran; that element was taken as 0, or not written");
 }
 
 }  // namespace sinter::jit

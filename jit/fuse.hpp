@@ -2,7 +2,9 @@
 #pragma once
 
 #include "jit/engine.hpp"
+#include "jit/epoch_map.hpp"
 #include "jit/graph.hpp"
+#include "jit/lower.hpp"
 
 #include <span>
 #include <string>
@@ -11,7 +13,7 @@
 namespace sinter::jit {
 
 /// Why a value is written to memory although nobody asked for it.
-enum class cut_reason : std::uint8_t { operations, inputs, recompute, reduction, options };
+enum class cut_reason : std::uint8_t { operations, inputs, recompute, reduction, options, scatter, overlap };
 std::string_view to_string(cut_reason r);
 
 struct cut {
@@ -19,10 +21,10 @@ struct cut {
   cut_reason why;
 };
 
-/// One launch: outputs of one shape that need only what earlier levels stored.
-struct group {
-  std::vector<node*> outputs;
-  std::uint32_t level = 0;
+/// What lowering found out: in the next plan, `n` gets memory of its own, or is stored before it is written elsewhere.
+struct decision {
+  const node* n;
+  enum class what : std::uint8_t { copy, store } how;
 };
 
 /// Reused from one evaluation to the next, so that a warm one allocates nothing: only groups()[..) are meant.
@@ -32,20 +34,25 @@ struct plan {
   std::span<const group> groups() const { return {pool.data(), count}; }
   group& add_group(std::uint32_t level) {
     if (count == pool.size()) pool.emplace_back();
+    pool[count] = {std::move(pool[count].outputs), level};
     pool[count].outputs.clear();
-    pool[count].level = level;
     return pool[count++];
   }
   void clear() {
     cuts.clear();
     count = 0;
+    has_pieces = false;
+    in_memory.clear();
   }
 
   std::vector<group> pool;
   std::size_t count = 0;
+  bool has_pieces = false;  ///< updates or joins are among what is computed
+  epoch_map in_memory;  ///< nodes that readers of later levels find stored
 };
 
-/// Plans the evaluation of `roots` (those already computed are left out). Iterative: graphs of any depth.
-void fuse(std::span<node* const> roots, const options& how, plan& out);
+/// Plans the evaluation of `roots` (those already computed are left out). Iterative: graphs of any depth. An update or
+/// scatter takes over its base's memory when nothing else will need that once the roots are computed.
+void fuse(std::span<node* const> roots, const options& how, std::span<const decision> decided, plan& out);
 
 }  // namespace sinter::jit

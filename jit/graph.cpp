@@ -1,13 +1,17 @@
 #include "jit/graph.hpp"
 
 #include "jit/engine.hpp"
+#include "jit/graph_internal.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/counters.hpp"
+#include "runtime/log.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <new>
+#include <unordered_map>
 #include <utility>
 
 namespace sinter::jit {
@@ -91,87 +95,6 @@ void destroy(node* dead) noexcept {
 [[noreturn]] void throw_mixed_devices(op code, const runtime::device& a, const runtime::device& b, const place& at) {
   const std::string what = fmt::format("{}: operands live on {} and on {}", info(code).name, a.name(), b.name());
   throw device_error(error_text(what, at, "x.to(device) copies an array to a device"));
-}
-
-/// A constant gets an owner when it is evaluated, perhaps by another thread.
-runtime::device* owner_of(node* n) { return std::atomic_ref(n->owner).load(std::memory_order_relaxed); }
-
-runtime::device* common_owner(op code, std::span<node* const> operands, const place& at) {
-  runtime::device* owner = nullptr;
-  for (node* x : operands) {
-    runtime::device* d = owner_of(x);
-    if (!d || d == owner) continue;
-    if (owner) throw_mixed_devices(code, *owner, *d, at);
-    owner = d;
-  }
-  return owner;
-}
-
-// ---- Views ----
-
-/// Guards operands against settle() while a new node looks through its source.
-constinit std::mutex operands_mutex;
-
-/// The operand of `n` when it is still a pending `code`, else null.
-node_ref operand_of_pending(node* n, op code) {
-  if (n->code != code) return {};
-  const std::lock_guard lock(operands_mutex);
-  return n->values() || n->operand_count == 0 ? node_ref() : node_ref::share(n->operands()[0]);
-}
-
-void check_view(const shape& source, std::span<const axis_map> map, const shape& extents) {
-  SINTER_CHECK(static_cast<int>(map.size()) == source.rank());
-  const bool empty = extents.size() == 0;
-  for (int k = 0; k < source.rank(); ++k) {
-    const axis_map m = map[static_cast<std::size_t>(k)];
-    SINTER_CHECK(m.axis < extents.rank());
-    if (empty) continue;
-    const std::int64_t last = m.axis < 0 ? m.offset : m.offset + m.step * (extents[m.axis] - 1);
-    SINTER_CHECK(0 <= m.offset && m.offset < source[k] && 0 <= last && last < source[k]);
-  }
-}
-
-/// Maps in one form for one meaning: an axis that does not move the index is not named.
-void normalize(std::vector<axis_map>& map, const shape& extents) {
-  for (axis_map& m : map)
-    if (m.axis < 0 || m.step == 0 || extents[m.axis] == 1) m = {m.offset, 0, -1};
-}
-
-bool is_identity(std::span<const axis_map> map, const shape& source, const shape& extents) {
-  if (source != extents) return false;
-  for (int k = 0; k < source.rank(); ++k) {
-    const axis_map& m = map[static_cast<std::size_t>(k)];
-    if (m != axis_map{0, 1, k} && (m != axis_map{} || source[k] != 1)) return false;
-  }
-  return true;
-}
-
-/// Indices of the innermost source: `inner` maps from it to a view, `outer` from that view to the result.
-std::vector<axis_map> compose(std::span<const axis_map> inner, std::span<const axis_map> outer) {
-  std::vector<axis_map> both(inner.begin(), inner.end());
-  for (axis_map& m : both) {
-    if (m.axis < 0) continue;
-    const axis_map& o = outer[static_cast<std::size_t>(m.axis)];
-    m = {m.offset + m.step * o.offset, m.step * o.step, o.axis};
-  }
-  return both;
-}
-
-/// Whether `to` is `from` with unit axes added and removed only; then `map` views one as the other.
-bool differs_by_unit_axes(const shape& from, const shape& to, std::vector<axis_map>& map) {
-  int at = 0;
-  map.clear();
-  for (const std::int64_t n : from) {
-    if (n == 1) {
-      map.push_back({});
-      continue;
-    }
-    while (at < to.rank() && to[at] == 1) ++at;
-    if (at == to.rank() || to[at] != n) return false;
-    map.push_back({0, 1, at++});
-  }
-  while (at < to.rank() && to[at] == 1) ++at;
-  return at == to.rank();
 }
 
 // ---- Numbers ----
@@ -275,7 +198,104 @@ scalar to_number(const scalar& number, dtype type, const place& at) {
   }
 }
 
+// ---- Limits of what may be pending ----
+
+struct pending_work {
+  std::uint32_t depth = 0;
+  std::int64_t bytes = 0;
+};
+
+pending_work work_below(std::span<node* const> operands) {
+  pending_work w;
+  std::int64_t here = 0;
+  for (const node* x : operands) {
+    if (const runtime::buffer* b = x->values()) {
+      here += static_cast<std::int64_t>(b->bytes);
+      continue;
+    }
+    w.depth = std::max(w.depth, x->depth + 1);
+    w.bytes = std::max(w.bytes, x->needed_bytes);
+  }
+  w.bytes += here;
+  return w;
+}
+
+/// Bytes of the evaluated arrays that only pending nodes below `operands` still hold.
+std::int64_t bytes_held_below(std::span<node* const> operands) {
+  std::unordered_map<const node*, std::uint32_t> uses;
+  std::vector<node*> stack;
+  const auto use = [&](node* x) {
+    if (++uses[x] == 1 && !x->values()) stack.push_back(x);
+  };
+  for (node* x : operands) use(x);
+  while (!stack.empty()) {
+    const node* n = stack.back();
+    stack.pop_back();
+    for (node* x : n->operands()) use(x);
+  }
+  std::int64_t bytes = 0;
+  for (const auto& [n, count] : uses)
+    if (const runtime::buffer* b = n->values(); b && n->references.load(std::memory_order_acquire) == count)
+      bytes += static_cast<std::int64_t>(b->bytes);
+  return bytes;
+}
+
+/// Evaluates what makes `operands` pass the limits; what is left below them.
+pending_work cut_down(std::span<node* const> operands, const options& how, const place& at) {
+  pending_work w = work_below(operands);
+  const bool too_deep = w.depth > how.max_pending_operations;
+  if (!too_deep) {
+    w.bytes = bytes_held_below(operands);
+    if (w.bytes <= how.max_pending_bytes) return w;
+  }
+  // All that are nearly as deep: a program's other variables, which else would each compute the same again.
+  std::vector<node*> deep;
+  for (node* x : operands)
+    if (!x->values() && x->depth + 1 >= w.depth / 2) deep.push_back(x);
+  if (deep.empty()) return w;
+  runtime::log(runtime::level::info,
+               too_deep ? fmt::format("{}:{}: {} operations wait for each other (recording_limits): evaluated", at.file,
+                                      at.line, w.depth)
+                        : fmt::format("{}:{}: {} bytes are kept for pending operations (recording_limits): evaluated",
+                                      at.file, at.line, w.bytes));
+  evaluate(deep, at);
+  return work_below(operands);
+}
+
+/// Guards operands against settle() while a new node looks through its source.
+constinit std::mutex operands_mutex;
+
 }  // namespace
+
+node_ref pending_operand(node* n, op code, std::size_t k) {
+  if (n->code != code) return {};
+  const std::lock_guard lock(operands_mutex);
+  return n->values() || n->operand_count <= k ? node_ref() : node_ref::share(n->operands()[k]);
+}
+
+runtime::device* owner_of(const node* n) {
+  return std::atomic_ref(const_cast<node*>(n)->owner).load(std::memory_order_relaxed);
+}
+
+runtime::device* common_owner(op code, std::span<node* const> operands, const place& at) {
+  runtime::device* owner = nullptr;
+  for (node* x : operands) {
+    runtime::device* d = owner_of(x);
+    if (!d || d == owner) continue;
+    if (owner) throw_mixed_devices(code, *owner, *d, at);
+    owner = d;
+  }
+  return owner;
+}
+
+std::vector<node_ref> pending_operands(node* n, op code) {
+  std::vector<node_ref> all;
+  if (n->code != code) return all;
+  const std::lock_guard lock(operands_mutex);
+  if (!n->values())
+    for (node* x : n->operands()) all.push_back(node_ref::share(x));
+  return all;
+}
 
 void retain(node* n) noexcept { n->references.fetch_add(1, std::memory_order_relaxed); }
 
@@ -302,10 +322,16 @@ node_ref make_node(op code, dtype type, const shape& extents, std::span<node* co
                    std::unique_ptr<attribute> facts) {
   runtime::device* owner = common_owner(code, operands, at);
   SINTER_CHECK(operands.size() <= 0xffff);
+  pending_work work = work_below(operands);
+  if (const options& how = current_options();
+      work.depth > how.max_pending_operations || work.bytes > how.max_pending_bytes) [[unlikely]]
+    work = cut_down(operands, how, at);
   std::unique_ptr<node*[]> many;
   if (operands.size() > 3) many = std::make_unique<node*[]>(operands.size());
   node* n = new (take_memory()) node(code, type, extents, at);
   n->owner = owner;
+  n->depth = work.depth;
+  n->needed_bytes = work.bytes;
   n->facts = std::move(facts);
   n->operand_count = static_cast<std::uint16_t>(operands.size());
   node** to = n->few;
@@ -334,49 +360,6 @@ node_ref make_scalar(const sinter::scalar& number, dtype type, const place& at) 
   node_ref n = make_node(op::scalar, type, shape{}, {}, at);
   n->number = fitted;
   return n;
-}
-
-node_ref make_view(node* source, std::span<const axis_map> map, const shape& extents, const place& at) {
-  check_view(source->extents, map, extents);
-  auto facts = std::make_unique<attribute>();
-  node_ref base = operand_of_pending(source, op::view);
-  if (base) {
-    facts->view = compose(source->facts->view, map);
-  } else {
-    base = node_ref::share(source);
-    facts->view.assign(map.begin(), map.end());
-  }
-  normalize(facts->view, extents);
-  if (is_identity(facts->view, base->extents, extents)) return base;
-  node* operand = base.get();
-  return make_node(op::view, source->type, extents, {&operand, 1}, at, std::move(facts));
-}
-
-node_ref make_reshape(node* source, const shape& extents, const place& at) {
-  if (source->extents == extents) return node_ref::share(source);
-  if (source->extents.size() != extents.size())
-    throw_shape_error(fmt::format("reshape: shape {} ({} elements) into {} ({} elements)", to_string(source->extents),
-                                  source->extents.size(), to_string(extents), extents.size()), at);
-  if (runtime::buffer* values = source->values())
-    return make_buffer_node(reference<runtime::buffer>::share(values), source->type, extents, at);
-  std::vector<axis_map> map;
-  if (differs_by_unit_axes(source->extents, extents, map)) return make_view(source, map, extents, at);
-  if (const node_ref base = operand_of_pending(source, op::reshape)) return make_reshape(base.get(), extents, at);
-  return make_node(op::reshape, source->type, extents, {&source, 1}, at);
-}
-
-node_ref make_broadcast(node* source, const shape& extents, const place& at) {
-  const shape& from = source->extents;
-  if (from == extents) return node_ref::share(source);
-  shape common;
-  if (!broadcast_into(from, extents, common) || common != extents)
-    throw_shape_error(fmt::format("broadcast: shape {} does not broadcast to {}", to_string(from), to_string(extents)),
-                      at);
-  std::vector<axis_map> map;
-  const int added = extents.rank() - from.rank();
-  for (int k = 0; k < from.rank(); ++k)
-    map.push_back(from[k] == extents[k + added] ? axis_map{0, 1, k + added} : axis_map{});
-  return make_view(source, map, extents, at);
 }
 
 node_ref make_convert(node* source, dtype type, const place& at) {

@@ -10,7 +10,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
@@ -34,11 +33,14 @@ struct gather_axis {
 
 struct user_kernel;  // jit/user_kernel.hpp
 
-/// The rare facts of a node, by op: view, gather, reductions, call.
+/// The rare facts of a node, by op: view, update, gather, scatter, join, reductions, call.
 struct attribute {
-  std::vector<axis_map> view;         ///< one per source axis
-  std::vector<gather_axis> gather;    ///< one per source axis
-  std::int32_t first_axis = 0;        ///< gather: result axis where the index arrays' shape starts
+  std::vector<axis_map> view;         ///< view, update: one per source axis, over the result's (the new values') axes
+  std::vector<gather_axis> gather;    ///< gather, scatter: one per source axis, likewise
+  std::int32_t first_axis = 0;        ///< gather, scatter: axis where the index arrays' shape starts
+  std::int32_t axis = 0;              ///< join: along which
+  op combine = op::buffer;            ///< scatter: how a new value meets the old one (add, ...); buffer: replaces it
+  bool conditional = false;           ///< scatter: the last operand says which values are written
   std::uint32_t reduced = 0;          ///< reductions: bit k set when source axis k is reduced
   bool keep_dims = false;             ///< reductions: reduced axes stay with extent 1
   std::shared_ptr<const user_kernel> kernel;  ///< call
@@ -61,6 +63,8 @@ struct node {
   sinter::scalar number;                            ///< op::scalar
   place site;
   node* next = nullptr;                             ///< links nodes waiting to be freed
+  std::uint32_t depth = 0;                          ///< pending nodes on the longest way down, at recording
+  std::int64_t needed_bytes = 0;                    ///< of evaluated arrays read along that way, at most
   shape extents;
 
   std::span<node* const> operands() const { return {operand_count > 3 ? many.get() : few, operand_count}; }
@@ -76,7 +80,8 @@ void release(node* n) noexcept;
 /// threads record with `n`; whoever reads operands() of pending nodes beside that must not run at the same time.
 void settle(node* n, reference<runtime::buffer> values) noexcept;
 
-/// A new node. Operands are retained. The device is that of the operands; device_error when there are several.
+/// A new node. Operands are retained. The device is that of the operands; device_error when there are several. Past the
+/// limits of what may be pending (options), evaluates the deepest operand first.
 node_ref make_node(op code, dtype type, const shape& extents, std::span<node* const> operands, const place& at,
                    std::unique_ptr<attribute> facts = nullptr);
 
@@ -93,6 +98,18 @@ node_ref make_reshape(node* source, const shape& extents, const place& at);
 /// `source` repeated along new or unit axes to `extents`; returns the source itself when nothing changes.
 node_ref make_broadcast(node* source, const shape& extents, const place& at);
 node_ref make_convert(node* source, dtype type, const place& at);
+
+/// `base` with the elements at `region` (one axis_map per base axis over the axes of `values`, each of which moves one
+/// base axis) replaced by `values`, of the same dtype. Updates that a later one covers are left out.
+node_ref make_update(node* base, node* values, std::span<const axis_map> region, const place& at);
+/// `base` with `values` written at computed places. `facts` as for a gather of `base` that has the shape of `values`;
+/// operands 2, 3, ... are the index arrays, then, when facts->conditional, a boolean array of the values' shape. Where
+/// indices repeat, facts->combine must not mind the order; replaced values must be equal. Values of another dtype than
+/// the base's are combined in theirs.
+node_ref make_scatter(node* base, node* values, std::span<node* const> indices, std::unique_ptr<attribute> facts,
+                      const place& at);
+/// The pieces, of one dtype, end to end along `axis`; they agree in the other extents.
+node_ref make_join(std::span<node* const> pieces, int axis, const place& at);
 
 /// The pending part of the graph under `roots`: "%2 = add %0, %1   f32[3, 4]  file:line" per node, operands first.
 std::string to_string(std::span<node* const> roots);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
 
 namespace sinter::jit {
 
@@ -150,6 +151,8 @@ class machine {
   void* extra(value v) { return &memory_[extras_[raw(v)]]; }
   template <class T>
   T* lanes(value v) { return static_cast<T*>(at(v)); }
+  /// The lanes of a predicate, or null for none.
+  const bool* predicate(value v) { return v == value::none ? nullptr : lanes<bool>(v); }
   dtype type_of(value v) const { return (*kernel_)[v].type; }
 
   // ---- execution ----
@@ -181,10 +184,12 @@ class machine {
       case op::scalar: break;
       case op::index: index(i, v); break;
       case op::quotient: quotient(i, v); break;
+      case op::inside: inside(i, v); break;
       case op::bound: bound(i, v); break;
       case op::in_range: in_range(i, v); break;
       case op::load: load(i, v); break;
       case op::store: store(i); break;
+      case op::atomic: combine(i); break;
       case op::convert: convert(type_of(i.arg[0]), i.type, at(v), at(i.arg[0]), count_); break;
       default: {
         const void* args[3] = {};
@@ -253,13 +258,24 @@ class machine {
         lanes<std::int64_t>(i.arg[0]));
   }
 
+  void inside(const inst& i, value v) {
+    const auto size = static_cast<std::uint64_t>(number(i.attr));
+    map(
+        count_, lanes<bool>(v), [size](std::int64_t x) { return static_cast<std::uint64_t>(x) < size; },
+        lanes<std::int64_t>(i.arg[0]));
+  }
+
   void bound(const inst& i, value v) {
     const std::int64_t size = number(kernel_->checks[i.attr].size);
     const bool is_unsigned = kind_of(type_of(i.arg[0])) == kind::unsigned_integer;
     const auto* wanted = lanes<std::int64_t>(i.arg[0]);  // u64 lanes past 2^63 look negative
     auto* out = lanes<std::int64_t>(v);
     auto* good = static_cast<bool*>(extra(v));
+    const bool* asked = predicate(i.arg[1]);
     for (int l = 0; l < count_; ++l) {
+      out[l] = 0;
+      good[l] = false;
+      if (asked != nullptr && !asked[l]) continue;
       const std::int64_t x = is_unsigned && wanted[l] < 0 ? INT64_MAX : wanted[l];
       const std::int64_t place = x < 0 ? x + size : x;
       good[l] = place >= 0 && place < size;
@@ -291,7 +307,7 @@ class machine {
   void load(const inst& i, value v) {
     const access& a = kernel_->accesses[i.attr];
     const lane_indices at_lane = resolve(a.form);
-    const bool* wanted = i.arg[0] == value::none ? nullptr : lanes<bool>(i.arg[0]);
+    const bool* wanted = predicate(i.arg[0]);
     with_element(i.type, [&]<class S, class T>(std::type_identity<S>, std::type_identity<T>) {
       T* out = lanes<T>(v);
       const auto* from = argument<const S*>(a.pointer);
@@ -311,7 +327,36 @@ class machine {
     with_element(i.type, [&]<class S, class T>(std::type_identity<S>, std::type_identity<T>) {
       const T* from = lanes<T>(i.arg[0]);
       auto* to = argument<S*>(a.pointer);
-      for (int l = 0; l < count_; ++l) to[at_lane[l]] = static_cast<S>(from[l]);
+      const bool* wanted = predicate(i.arg[1]);
+      for (int l = 0; l < count_; ++l)
+        if (wanted == nullptr || wanted[l]) to[at_lane[l]] = static_cast<S>(from[l]);
+    });
+  }
+
+  /// One lock for all: the interpreter's atomics are seldom met by two threads.
+  void combine(const inst& i) {
+    static std::mutex one_at_a_time;
+    const std::lock_guard lock(one_at_a_time);
+    const access& a = kernel_->accesses[i.attr];
+    const lane_indices at_lane = resolve(a.form);
+    const bool* wanted = predicate(i.arg[1]);
+    const dtype in = type_of(i.arg[0]);
+    const inst operation{i.combine, in};
+    const auto* from = static_cast<const unsigned char*>(at(i.arg[0]));
+    const std::size_t lane_size = with_lane(in, []<class W>(std::type_identity<W>) { return sizeof(W); });
+    with_element(i.type, [&]<class S, class T>(std::type_identity<S>, std::type_identity<T>) {
+      auto* to = argument<S*>(a.pointer);
+      for (int l = 0; l < count_; ++l) {
+        if (wanted != nullptr && !wanted[l]) continue;
+        alignas(16) unsigned char old[16], out[16];
+        const T element = static_cast<T>(to[at_lane[l]]);
+        convert(i.type, in, old, &element, 1);
+        const void* const operands[3] = {old, from + static_cast<std::size_t>(l) * lane_size, nullptr};
+        evaluate(operation, in, out, operands, 1);
+        T result;
+        convert(in, i.type, &result, out, 1);
+        to[at_lane[l]] = static_cast<S>(result);
+      }
     });
   }
 

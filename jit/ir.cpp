@@ -20,6 +20,7 @@ void kernel::clear() {
   domain_rank = 1;
   index_bits = 64;
   math = 0;
+  lanes = 1;
 }
 
 namespace {
@@ -58,6 +59,10 @@ class verifier {
     if (!holds) throw_internal_error(fmt::format("kernel tables: {}", what));
   }
 
+  void expect_predicate(value v) const {
+    expect(v == value::none || type_of(v) == boolean, "the last operand is not a predicate");
+  }
+
   bool is_parameter(std::uint32_t p, parameter_kind kind) const {
     return p < kernel_.parameters.size() && kernel_.parameters[p].kind == kind;
   }
@@ -75,7 +80,11 @@ class verifier {
     for (const term& t : k.terms)
       expect_table(t.coefficient == term::unit || is_parameter(t.coefficient, parameter_kind::coefficient),
                    "a term's coefficient");
-    for (const access& a : k.accesses) expect_table(a.form < k.forms.size(), "an access without form");
+    for (const access& a : k.accesses) {
+      expect_table(a.form < k.forms.size(), "an access without form");
+      expect_table(a.near == access::alone || (a.near < k.accesses.size() && k.accesses[a.near].form == a.form),
+                   "an access near one of another form");
+    }
     for (const loop_dims& l : k.loops)
       expect_table(l.first >= k.domain_rank && std::size_t{l.first} + l.count <= k.dims.size(), "a loop's dims");
     for (const call& c : k.calls)
@@ -85,7 +94,7 @@ class verifier {
   void check_operand(value v) const {
     expect(raw(v) < at_, fmt::format("operand %{} is not defined before it", raw(v)));
     const inst& i = kernel_[v];
-    expect(i.code != op::store, fmt::format("operand %{} has no value", raw(v)));
+    expect(i.code != op::store && i.code != op::atomic, fmt::format("operand %{} has no value", raw(v)));
     const bool closed_loop = i.code == op::loop && (open_.empty() || open_.back() != raw(v));
     expect(live_[scope_[raw(v)]] && !closed_loop, fmt::format("operand %{} is inside a loop that has ended", raw(v)));
   }
@@ -158,24 +167,34 @@ class verifier {
         expect(i.type == i64 && type_of(i.arg[0]) == i64, "indices are i64");
         expect(is_parameter(i.attr, parameter_kind::divisor), "the parameter is not a divisor");
         break;
-      case op::bound:
+      case op::inside:
         check_arity(i, 1, 1);
+        expect(i.type == boolean && type_of(i.arg[0]) == i64, "an index is i64, the result boolean");
+        expect(is_parameter(i.attr, parameter_kind::size), "the parameter is not a size");
+        break;
+      case op::bound:
+        check_arity(i, 1, 2);
+        expect_predicate(i.arg[1]);
         expect(i.type == i64 && is_integer(type_of(i.arg[0])), "an index is an integer");
         expect(i.attr < kernel_.checks.size(), "the check does not exist");
         break;
       case op::in_range:
         check_arity(i, 1, 2);
         expect(i.type == boolean && kernel_[i.arg[0]].code == op::bound, "the first operand is not a bound");
-        expect(i.arg[1] == value::none || type_of(i.arg[1]) == boolean, "the second operand is not a predicate");
+        expect_predicate(i.arg[1]);
         break;
       case op::load:
         check_arity(i, 0, 1);
-        expect(i.arg[0] == value::none || type_of(i.arg[0]) == boolean, "the operand is not a predicate");
+        expect_predicate(i.arg[0]);
         check_access(i, false);
         break;
+      case op::atomic:
+        expect(is_elementwise(i.combine) && info(i.combine).arity == 2, "nothing to combine with");
+        [[fallthrough]];
       case op::store:
-        check_arity(i, 1, 1);
-        expect(type_of(i.arg[0]) == i.type, "the value is of another dtype");
+        check_arity(i, 1, 2);
+        expect_predicate(i.arg[1]);
+        expect(type_of(i.arg[0]) == i.type || i.code == op::atomic, "the value is of another dtype");
         expect(open_.empty(), "a store inside a loop");
         check_access(i, true);
         break;

@@ -10,7 +10,10 @@
 //   * minimum / maximum / reduce_min / reduce_max return NaN when an operand is NaN.
 //   * float -> integer truncates, saturates, and takes NaN to 0; integer -> narrower integer wraps; anything -> bool is
 //     x != 0; complex -> real takes the real part.
-//   * A load whose predicate is false, and a bad `bound`, give 0.
+//   * A load or bound whose predicate is false, and a bad `bound`, give 0; a store or atomic then does nothing.
+//   * Stores and atomics come after everything that loads; an element that one instruction stores twice, in different
+//     elements of the domain, is stored with the same value. Atomics combine in any order,
+//     in the dtype of the value.
 //
 // Sizes, strides, scalars and pointers are parameters: numbers live in `arguments`, never in the table, so that the
 // table's bytes are the kernel's identity.
@@ -33,12 +36,19 @@ constexpr std::uint32_t raw(value v) { return static_cast<std::uint32_t>(v); }
 struct inst {
   op code;
   dtype type;                 ///< of the result; i64 stands for "index type" in index, quotient and bound
-  std::uint16_t reserved = 0;
+  op combine = op::buffer;    ///< atomic: how the value meets the element in memory
+  std::uint8_t reserved = 0;
   value arg[3] = {value::none, value::none, value::none};
-  std::uint32_t attr = 0;     ///< by code: parameter (scalar, quotient's divisor), form (index), access (load, store),
-                              ///< check (bound), call (call), output ordinal (result), loop (loop)
+  std::uint32_t attr = 0;     ///< by code: parameter (scalar, quotient's divisor, inside's size), form (index),
+                              ///< access (load, store, atomic), check (bound), call (call), output ordinal (result),
+                              ///< loop (loop)
 };
 static_assert(sizeof(inst) == 20);
+
+constexpr inst make_inst(op code, dtype type, std::uint32_t attr, value a = value::none, value b = value::none,
+                         value c = value::none) {
+  return {code, type, op::buffer, 0, {a, b, c}, attr};
+}
 
 /// One summand of a form: a loop counter or a computed index, times 1 or a parameter.
 struct term {
@@ -58,6 +68,9 @@ struct form {
 struct access {
   std::uint32_t pointer;  ///< parameter
   std::uint32_t form;
+  std::uint32_t near = alone;  ///< another access of the same array and form, `shift` elements before this one
+  std::int32_t shift = 0;      ///< in whole vectors, most of this one's elements are that one's, too
+  static constexpr std::uint32_t alone = 0xffffffffu;
 };
 
 /// A user's index checked against an extent: [-size, size).
@@ -89,9 +102,9 @@ enum class parameter_kind : std::uint8_t {
   scalar,       ///< a number of `type`
   coefficient,  ///< i64: a stride or step
   offset,       ///< i64: the constant of an index form
-  size,         ///< i64: an extent indices are checked against
+  size,         ///< i64: an extent indices are compared with
   divisor,      ///< i64 > 0
-  magic,        ///< u32 multiplier and shift for the divisor before it (jit/lower.cpp), used when index_bits is 32
+  magic,        ///< u32 multiplier and shift for the divisor before it (jit/layout.cpp), used when index_bits is 32
   aligned,      ///< u64: bit k set when parameter-pointer number k may be accessed in whole vectors
   fault,        ///< pointer to runtime::index_fault
   launch,       ///< i64: identity of this launch, for the fault record
@@ -100,6 +113,7 @@ enum class parameter_kind : std::uint8_t {
 struct parameter {
   parameter_kind kind;
   dtype type;
+  std::uint8_t aliased = 0;  ///< pointers: 1 when another pointer reads or writes elements of this one
 };
 
 struct kernel {
@@ -115,7 +129,8 @@ struct kernel {
   std::vector<parameter> parameters;
   std::uint32_t domain_rank = 1;
   std::uint8_t index_bits = 64;
-  std::uint8_t math = 0;  ///< math_mode
+  std::uint8_t math = 0;   ///< math_mode
+  std::uint8_t lanes = 1;  ///< elements of the inner dim a cuda thread takes at once
 
   const inst& operator[](value v) const { return body[raw(v)]; }
   void clear();

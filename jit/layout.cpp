@@ -88,6 +88,8 @@ void lowering::choose_width() {
     if (reach >= narrow_limit) return;
   }
   k.index_bits = 32;
+  for (const std::uint32_t p : sizes_)  // no index gets further
+    out_->numbers.slots[p].as_i64 = std::min(out_->numbers.slots[p].as_i64, narrow_limit);
 }
 
 void lowering::write_dims() {
@@ -131,9 +133,8 @@ void lowering::write_forms() {
 void lowering::choose_lanes() {
   kernel& k = out_->ir;
   const std::uint32_t inner = k.domain_rank - 1;
-  out_->lanes = 1;
   if (!for_cuda_ || !k.loops.empty()) return;
-  std::int64_t widest = 1;
+  std::int64_t widest = 0;  // of the elements that are neighbours in memory
   std::vector<bool> unit(k.accesses.size());
   for (std::size_t a = 0; a < k.accesses.size(); ++a) {
     const form& f = k.forms[k.accesses[a].form];
@@ -141,9 +142,9 @@ void lowering::choose_lanes() {
       unit[a] = unit[a] || (k.terms[t].atom == inner && k.terms[t].coefficient == term::unit);
     if (unit[a]) widest = std::max(widest, size_of(k.parameters[k.accesses[a].pointer].type));
   }
-  int lanes = static_cast<int>(16 / widest);
+  int lanes = widest == 0 || mostly_conditional(unit) ? 1 : static_cast<int>(16 / widest);
   while (lanes > 1 && lanes * static_cast<int>(k.body.size()) > most_lanes_times_operations) lanes /= 2;
-  out_->lanes = lanes;
+  k.lanes = static_cast<std::uint8_t>(lanes);
   if (lanes == 1) return;
   for (std::size_t a = 0; a < k.accesses.size(); ++a) {
     pending_pointer& p = out_->pointers[a];  // made together with its access
@@ -154,7 +155,62 @@ void lowering::choose_lanes() {
     for (const linear_term& t : lin_.terms(raw_forms_[f]))
       if (!atoms_[t.atom].is_dim && t.factor % lanes != 0) p.aligned_steps = false;
   }
+  find_near_accesses(unit);
   parameter(parameter_kind::aligned, dtype::u64, 0);
+}
+
+/// Stencils read an array several times, a few elements apart: whole vectors for the middle one of these reads, which most
+/// likely lies on a vector's boundary, hold most elements of the others.
+void lowering::find_near_accesses(const std::vector<bool>& unit) {
+  kernel& k = out_->ir;
+  const std::vector<pending_pointer>& at = out_->pointers;
+  const auto plain_load = [&](std::size_t a) {
+    return unit[a] && k.parameters[k.accesses[a].pointer].kind == parameter_kind::input && !conditional_[a];
+  };
+  std::vector<std::uint32_t> alike;
+  for (std::uint32_t a = 0; a < k.accesses.size(); ++a) {
+    alike.clear();
+    for (std::uint32_t b = 0; b < k.accesses.size(); ++b)
+      if (at[b].source == at[a].source && k.accesses[b].form == k.accesses[a].form && plain_load(a) && plain_load(b))
+        alike.push_back(b);
+    if (alike.size() < 2 || alike[0] != a) continue;  // each set once
+    std::ranges::stable_sort(alike, {}, [&](std::uint32_t b) { return at[b].offset; });
+    const std::uint32_t middle = alike[alike.size() / 2];
+    for (const std::uint32_t b : alike) {
+      const std::int64_t shift = at[b].offset - at[middle].offset;
+      if (shift == 0 || std::abs(shift) >= k.lanes) continue;
+      k.accesses[b].near = middle;
+      k.accesses[b].shift = static_cast<std::int32_t>(shift);
+    }
+  }
+}
+
+/// Whether most accesses to neighbours ask of each element whether to happen: those can't move whole vectors.
+bool lowering::mostly_conditional(const std::vector<bool>& unit) {
+  const kernel& k = out_->ir;
+  const std::uint32_t inner = k.domain_rank - 1;
+  moves_.assign(k.body.size(), false);
+  const auto form_moves = [&](std::uint32_t f) {
+    for (std::uint32_t t = k.forms[f].first; t < k.forms[f].first + k.forms[f].count; ++t) {
+      const term& x = k.terms[t];
+      if (x.is_dim() ? x.atom == inner : moves_[x.atom & ~term::computed]) return true;
+    }
+    return false;
+  };
+  int whole = 0, conditional = 0;
+  conditional_.assign(k.accesses.size(), false);
+  for (std::size_t v = 0; v < k.body.size(); ++v) {
+    const inst& i = k.body[v];
+    for (const value a : i.arg)
+      if (a != value::none && moves_[raw(a)]) moves_[v] = true;
+    if (i.code == op::index) moves_[v] = form_moves(i.attr);
+    if (i.code != op::load && i.code != op::store) continue;
+    const value predicate = i.code == op::load ? i.arg[0] : i.arg[1];
+    conditional_[i.attr] = predicate != value::none;
+    if (unit[i.attr]) ++(predicate != value::none && moves_[raw(predicate)] ? conditional : whole);
+    if (i.code == op::load) moves_[v] = moves_[v] || form_moves(k.accesses[i.attr].form);
+  }
+  return conditional > whole;
 }
 
 /// Multipliers for the divisions by quotients' divisors, and by inner extents to find a row's place.
@@ -179,7 +235,7 @@ void bind_pointers(lowered& l, void* (*memory_of)(void* context, const node* n),
     auto* address = static_cast<char*>(memory_of(context, p.source));
     if (address) address += p.offset * size;  // arrays without elements have no memory, nor anything to read
     l.numbers.slots[p.parameter].as_pointer = address;
-    const auto bytes = static_cast<std::uintptr_t>(size * l.lanes);
+    const auto bytes = static_cast<std::uintptr_t>(size * l.ir.lanes);
     if (p.aligned_steps && number < 64 && reinterpret_cast<std::uintptr_t>(address) % bytes == 0)
       aligned |= std::uint64_t{1} << number;
     ++number;

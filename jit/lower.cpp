@@ -34,6 +34,12 @@ void write_scalar(slot& s, const scalar& x, dtype type) {
   }
 }
 
+/// Programs that say sum(x) twice mean one loop.
+bool same_reduction(const node* a, const node* b) {
+  return a->code == b->code && a->type == b->type && a->operands()[0] == b->operands()[0] &&
+         a->facts->reduced == b->facts->reduced && a->facts->keep_dims == b->facts->keep_dims;
+}
+
 /// Whether the value of `n` is zero wherever its loads are.
 bool keeps_zero(const node* n, const stored_values& stored) {
   while (!stored.contains(n)) {
@@ -45,12 +51,12 @@ bool keeps_zero(const node* n, const stored_values& stored) {
 
 }  // namespace
 
-void lower(std::span<node* const> outputs, const stored_values& stored, const options& how, bool for_cuda, lowered& out) {
+void lower(const group& what, const stored_values& stored, const options& how, bool for_cuda, lowered& out) {
   static thread_local lowering state;
-  state.run(outputs, stored, how, for_cuda, out);
+  state.run(what, stored, how, for_cuda, out);
 }
 
-void lowering::run(std::span<node* const> outputs, const stored_values& stored, const options& how, bool for_cuda,
+void lowering::run(const group& what, const stored_values& stored, const options& how, bool for_cuda,
                    lowered& out) {
   stored_ = &stored;
   how_ = &how;
@@ -60,6 +66,7 @@ void lowering::run(std::span<node* const> outputs, const stored_values& stored, 
   out.numbers.slots.clear();
   out.pointers.clear();
   out.check_sites.clear();
+  out.conflicts.clear();
   lin_.clear();
   atoms_.clear();
   dims_.clear();
@@ -74,28 +81,80 @@ void lowering::run(std::span<node* const> outputs, const stored_values& stored, 
   pure_.clear();
   out.ir.math = static_cast<std::uint8_t>(how.math);
 
-  const shape& domain = outputs[0]->extents;
+  const shape& domain = what.domain();
   scratch_.clear();
   for (int k = 0; k < domain.rank(); ++k) {
     dims_.push_back({domain[k], 0});
-    scratch_.push_back(lin_.atom(new_atom({.is_dim = true, .dim = static_cast<std::uint32_t>(k), .limit = domain[k]})));
+    const linear at = lin_.atom(new_atom({.is_dim = true, .dim = static_cast<std::uint32_t>(k), .limit = domain[k]}));
+    scratch_.push_back(what.part ? lin_.affine(what.part->first[k], 1, at) : at);
   }
   intern(scratch_, value::none);
-  for (node* n : outputs) store(n);
+  loads_.clear();
+  reductions_.clear();
+  sizes_.clear();
+  aliased_.clear();
+  stores_.clear();
+  for (const target& t : what.outputs) prepare_store(t);
+  find_conflicts();
+  for (const pending_store& p : stores_) emit_store(p);
+  mark_aliases();
   lay_out();
 }
 
-void lowering::store(node* n) {
-  const value v = lower_value(n, identity);
+void lowering::prepare_store(const target& t) {
+  pending_store p{t, value::none, value::none, 0};
+  p.what = lower_value(t.value, identity);
+  const shape& memory = t.n->extents;
+  if (!t.where) {
+    p.map = identity;
+  } else if (t.where->code == op::update) {
+    p.map = moved_map(t.where->facts->view, identity);
+  } else if (t.where->code == op::join) {
+    scratch_.clear();
+    for (int k = 0; k < memory.rank(); ++k)
+      scratch_.push_back(lin_.affine(k == t.where->facts->axis ? t.start : 0, 1, map_form(identity, k)));
+    p.map = intern(scratch_, value::none);
+  } else {
+    std::vector<linear> forms;
+    p.predicate = index_forms(t.where, identity, memory, t.value->extents, forms);
+    if (t.where->facts->conditional) {
+      const value wanted = lower_value(t.where->operands().back(), identity);
+      p.predicate = both(p.predicate, wanted);
+    }
+    p.map = intern(forms, value::none);
+  }
+  stores_.push_back(p);
+}
+
+linear lowering::memory_form(const shape& extents, std::uint32_t map) {
   std::int64_t strides[max_rank];
-  contiguous_strides(n->extents, strides);
+  contiguous_strides(extents, strides);
   lin_.start();
-  for (int k = 0; k < n->extents.rank(); ++k) lin_.add(map_form(identity, k), strides[k]);
-  const std::uint32_t f = raw_form(lin_.finish(), false);
-  const std::uint32_t p = parameter(parameter_kind::output, n->type);
-  out_->pointers.push_back({p, n, 0, false});
-  out_->ir.accesses.push_back({p, f});
-  emit({op::store, n->type, 0, {v, value::none, value::none}, static_cast<std::uint32_t>(out_->ir.accesses.size() - 1)});
+  for (int k = 0; k < extents.rank(); ++k) lin_.add(map_form(map, k), strides[k]);
+  return lin_.finish();
+}
+
+void lowering::emit_store(const pending_store& s) {
+  const linear f = memory_form(s.to.n->extents, s.map);
+  materialize(f);
+  const op combine = s.to.where && s.to.where->code == op::scatter ? s.to.where->facts->combine : op::buffer;
+  const bool replaces = combine == op::buffer;
+  const std::uint32_t a = add_access(parameter_kind::output, s.to.n, f, raw_form(f, false));
+  inst i = make_inst(replaces ? op::store : op::atomic, s.to.n->type, a, s.what, s.predicate);
+  i.combine = combine;
+  emit(i);
+}
+
+std::uint32_t lowering::add_access(parameter_kind kind, node* n, const linear& f, std::uint32_t form) {
+  const std::uint32_t p = parameter(kind, n->type);
+  out_->pointers.push_back({p, n, f.constant, false});
+  out_->ir.accesses.push_back({p, form});
+  return static_cast<std::uint32_t>(out_->ir.accesses.size() - 1);
+}
+
+value lowering::both(value a, value b) {
+  if (a == value::none) return b;
+  return b == value::none || a == b ? a : emit_pure(make_inst(op::logical_and, dtype::boolean, 0, a, b));
 }
 
 value lowering::lower_value(node* n, std::uint32_t map) {
@@ -113,32 +172,26 @@ value lowering::lower_fresh(node* n, std::uint32_t map) {
   switch (n->code) {
     case op::scalar: return lower_scalar(n);
     case op::iota: return index_value(map_form(map, 0));
-    case op::view: return lower_value(n->operands()[0], view_map(n, map));
+    case op::view: return lower_value(n->operands()[0], moved_map(n->facts->view, map));
     case op::reshape: return lower_value(n->operands()[0], reshape_map(n, map));
     case op::gather: return lower_gather(n, map);
+    case op::update: return lower_update(n, map);
+    case op::join: return lower_join(n, map);
     case op::call: return lower_call(n, map);
     case op::result: {
       const value c = lower_value(n->operands()[0], map);
-      return emit_pure({op::result, n->type, 0, {c, value::none, value::none},
-                        static_cast<std::uint32_t>(n->facts->output)});
+      return emit_pure(make_inst(op::result, n->type, static_cast<std::uint32_t>(n->facts->output), c));
     }
     default: return is_reduction(n->code) ? lower_reduction(n, map) : lower_elementwise(n, map);
   }
 }
 
 value lowering::lower_load(node* n, std::uint32_t map) {
-  std::int64_t strides[max_rank];
-  contiguous_strides(n->extents, strides);
-  lin_.start();
-  for (int k = 0; k < n->extents.rank(); ++k) lin_.add(map_form(map, k), strides[k]);
-  const linear f = lin_.finish();
+  const linear f = memory_form(n->extents, map);
   materialize(f);
-  const std::uint32_t id = raw_form(f, false);
-  const std::uint32_t p = parameter(parameter_kind::input, n->type);
-  out_->pointers.push_back({p, n, f.constant, false});
-  out_->ir.accesses.push_back({p, id});
-  return emit({op::load, n->type, 0, {maps_[map].predicate, value::none, value::none},
-               static_cast<std::uint32_t>(out_->ir.accesses.size() - 1)});
+  const std::uint32_t a = add_access(parameter_kind::input, n, f, raw_form(f, false));
+  loads_.push_back({n, map, a});
+  return emit(make_inst(op::load, n->type, a, maps_[map].predicate));
 }
 
 value lowering::lower_scalar(node* n) {
@@ -151,7 +204,7 @@ value lowering::lower_scalar(node* n) {
     write_scalar(out_->numbers.slots[p], n->number, n->type);
     memo_.set(e, n, scalar_key, p);
   }
-  return emit_pure({op::scalar, n->type, 0, {value::none, value::none, value::none}, p});
+  return emit_pure(make_inst(op::scalar, n->type, p));
 }
 
 value lowering::lower_elementwise(node* n, std::uint32_t map) {
@@ -161,13 +214,16 @@ value lowering::lower_elementwise(node* n, std::uint32_t map) {
   return emit_pure(i);
 }
 
-value lowering::lower_gather(node* n, std::uint32_t map) {
+value lowering::index_forms(const node* n, std::uint32_t map, const shape& source, const shape& result,
+                            std::vector<linear>& forms) {
   const attribute& facts = *n->facts;
-  node* source = n->operands()[0];
   int index_rank = 0;
-  for (node* x : n->operands().subspan(1)) index_rank = std::max(index_rank, x->extents.rank());
-  value predicate = maps_[map].predicate;
-  std::vector<linear> forms(facts.gather.size());
+  for (const gather_axis& g : facts.gather)
+    if (g.axis < 0)
+      index_rank = std::max(index_rank, n->operands()[static_cast<std::size_t>(g.operand)]->extents.rank());
+  const value given = maps_[map].predicate;
+  value predicate = given;
+  forms.resize(facts.gather.size());
   for (std::size_t axis = 0; axis < forms.size(); ++axis) {
     const gather_axis g = facts.gather[axis];
     if (g.axis >= 0) {
@@ -178,22 +234,29 @@ value lowering::lower_gather(node* n, std::uint32_t map) {
     scratch_.clear();
     for (int a = 0; a < x->extents.rank(); ++a) {
       const int at = facts.first_axis + index_rank - x->extents.rank() + a;
-      scratch_.push_back(x->extents[a] == 1 && n->extents[at] != 1 ? lin_.constant(0) : map_form(map, at));
+      scratch_.push_back(x->extents[a] == 1 && result[at] != 1 ? lin_.constant(0) : map_form(map, at));
     }
-    const value wanted = lower_value(x, intern(scratch_, maps_[map].predicate));
-    const std::int64_t size = source->extents[static_cast<int>(axis)];
+    const value wanted = lower_value(x, intern(scratch_, given));
+    const std::int64_t size = source[static_cast<int>(axis)];
     out_->ir.checks.push_back({parameter(parameter_kind::size, dtype::i64, size)});
     out_->check_sites.push_back(n->site);
-    const value at = emit({op::bound, dtype::i64, 0, {wanted, value::none, value::none},
-                           static_cast<std::uint32_t>(out_->ir.checks.size() - 1)});
-    predicate = emit({op::in_range, dtype::boolean, 0, {at, predicate, value::none}});
+    const auto check = static_cast<std::uint32_t>(out_->ir.checks.size() - 1);
+    const value at = emit(make_inst(op::bound, dtype::i64, check, wanted, given));
+    predicate = emit(make_inst(op::in_range, dtype::boolean, 0, at, predicate));
     forms[axis] = lin_.atom(new_atom({.limit = size, .computed = at, .scope = scopes_.back()}));
   }
+  return predicate;
+}
+
+value lowering::lower_gather(node* n, std::uint32_t map) {
+  node* source = n->operands()[0];
+  std::vector<linear> forms;
+  const value predicate = index_forms(n, map, source->extents, n->extents, forms);
   const value v = lower_value(source, intern(forms, predicate));
   if (keeps_zero(source, *stored_)) return v;
   const std::uint32_t zero = parameter(parameter_kind::scalar, n->type);
-  const value z = emit_pure({op::scalar, n->type, 0, {value::none, value::none, value::none}, zero});
-  return emit_pure({op::select, n->type, 0, {predicate, v, z}});
+  const value z = emit_pure(make_inst(op::scalar, n->type, zero));
+  return emit_pure(make_inst(op::select, n->type, 0, predicate, v, z));
 }
 
 value lowering::lower_call(node* n, std::uint32_t map) {
@@ -204,13 +267,14 @@ value lowering::lower_call(node* n, std::uint32_t map) {
   k.calls.push_back({&u, static_cast<std::uint32_t>(k.call_operands.size()), static_cast<std::uint32_t>(values.size()),
                      static_cast<std::uint32_t>(u.outputs.size())});
   k.call_operands.insert(k.call_operands.end(), values.begin(), values.end());
-  return emit({op::call, n->type, 0, {value::none, value::none, value::none},
-               static_cast<std::uint32_t>(k.calls.size() - 1)});
+  return emit(make_inst(op::call, n->type, static_cast<std::uint32_t>(k.calls.size() - 1)));
 }
 
 value lowering::lower_reduction(node* n, std::uint32_t map) {
   const attribute& facts = *n->facts;
   node* source = n->operands()[0];
+  for (const lowered_reduction& r : reductions_)
+    if (r.map == map && scope_open_[r.scope] && same_reduction(r.n, n)) return r.result;
   ++loops_;
   std::vector<linear> forms;
   const auto first = static_cast<std::uint32_t>(dims_.size());
@@ -226,17 +290,17 @@ value lowering::lower_reduction(node* n, std::uint32_t map) {
     }
   }
   out_->ir.loops.push_back({first, static_cast<std::uint32_t>(dims_.size()) - first});
-  const value loop = emit({op::loop, n->type, 0, {value::none, value::none, value::none},
-                           static_cast<std::uint32_t>(out_->ir.loops.size() - 1)});
+  const value loop = emit(make_inst(op::loop, n->type, static_cast<std::uint32_t>(out_->ir.loops.size() - 1)));
   open_scope();
   const value v = lower_value(source, intern(forms, maps_[map].predicate));
   close_scope();
-  return emit({n->code, n->type, 0, {v, loop, value::none}});
+  reductions_.push_back({n, map, scopes_.back(), emit(make_inst(n->code, n->type, 0, v, loop))});
+  return reductions_.back().result;
 }
 
-std::uint32_t lowering::view_map(const node* n, std::uint32_t map) {
+std::uint32_t lowering::moved_map(std::span<const axis_map> by, std::uint32_t map) {
   scratch_.clear();
-  for (const axis_map& a : n->facts->view)
+  for (const axis_map& a : by)
     scratch_.push_back(a.axis < 0 ? lin_.constant(a.offset) : lin_.affine(a.offset, a.step, map_form(map, a.axis)));
   return intern(scratch_, maps_[map].predicate);
 }
@@ -296,32 +360,29 @@ void lowering::split_index(const linear& flat, const shape& s, int first, int la
   }
 }
 
-std::int64_t lowering::limit_of(const linear& f) const {
-  std::int64_t most = f.constant;
-  for (const linear_term& t : lin_.terms(f)) {
-    if (t.factor < 0) return INT64_MAX;
-    most += t.factor * (atoms_[t.atom].limit - 1);
-  }
-  return most + 1;
-}
-
 /// f / divisor for f >= 0. Exact without a division when f splits into multiples of the divisor and a rest below it.
 linear lowering::quotient(const linear& f, std::int64_t divisor, std::int64_t limit) {
   if (divisor == 1) return f;
-  std::int64_t rest = f.constant % divisor;
-  bool splits = f.constant >= 0;
+  std::int64_t rest = (f.constant % divisor + divisor) % divisor;
+  const std::int64_t constant = (f.constant - rest) / divisor;
+  bool splits = true;
   for (const linear_term& t : lin_.terms(f)) {
+    if (t.factor % divisor == 0) continue;
     if (t.factor < 0) splits = false;
-    else if (t.factor % divisor != 0) rest += t.factor * (atoms_[t.atom].limit - 1);
+    rest += t.factor * (atoms_[t.atom].limit - 1);
   }
   if (splits && rest < divisor) {
     const std::vector<linear_term> terms(lin_.terms(f).begin(), lin_.terms(f).end());
     lin_.start();
-    lin_.add(lin_.constant(f.constant / divisor), 1);
+    lin_.add(lin_.constant(constant), 1);
     for (const linear_term& t : terms)
       if (t.factor % divisor == 0) lin_.add_atom(t.atom, t.factor / divisor);
     return lin_.finish();
   }
+  for (std::uint32_t a = 0; a < atoms_.size(); ++a)
+    if (atoms_[a].divisor == divisor && atoms_[a].source.constant == f.constant && atoms_[a].limit == limit &&
+        lin_.equal_terms(atoms_[a].source, f))
+      return lin_.atom(a);
   return lin_.atom(new_atom({.limit = limit, .source = f, .divisor = divisor}));
 }
 
@@ -349,7 +410,7 @@ std::uint32_t lowering::intern(std::span<const linear> forms, value predicate) {
 
 value lowering::index_value(const linear& f) {
   materialize(f);
-  return emit_pure({op::index, dtype::i64, 0, {value::none, value::none, value::none}, raw_form(f, true)});
+  return emit_pure(make_inst(op::index, dtype::i64, raw_form(f, true)));
 }
 
 void lowering::materialize(const linear& f) {
@@ -361,7 +422,7 @@ void lowering::materialize(const linear& f) {
     const std::uint32_t p = parameter(parameter_kind::divisor, dtype::i64, atoms_[a].divisor);
     const std::uint32_t magic = parameter(parameter_kind::magic, dtype::u64, 0);
     SINTER_CHECK(magic == p + 1);
-    atoms_[a].computed = emit({op::quotient, dtype::i64, 0, {whole, value::none, value::none}, p});
+    atoms_[a].computed = emit(make_inst(op::quotient, dtype::i64, p, whole));
     atoms_[a].scope = scopes_.back();
   }
 }

@@ -8,6 +8,7 @@
 #include "jit/ir.hpp"
 #include "jit/linear.hpp"
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -21,13 +22,38 @@ struct pending_pointer {
   bool aligned_steps;  ///< every other term of the access is a multiple of the vector length
 };
 
+/// One write of a launch: an expression stored to all of an array's memory, or to some of it.
+struct target {
+  node* n;                      ///< whose memory
+  node* value;                  ///< what is stored, over its own extents; n itself: computed from n's operands
+  const node* where = nullptr;  ///< the update, scatter or join that says where; null: everywhere
+  const node* giver = nullptr;  ///< the array whose memory n takes over; null: memory of n's own
+  std::int64_t start = 0;       ///< join: where along its axis
+  const shape& domain() const { return value->extents; }
+};
+
+/// A part of a domain: `extents` elements from `first` on, along each axis.
+struct box {
+  shape first, extents;
+};
+
+/// Targets of one domain, computed together from what earlier levels stored.
+struct group {
+  std::vector<target> outputs;
+  std::uint32_t level = 0;
+  bool beside_previous = false;     ///< part of one domain with the group before: they share a launch
+  std::optional<box> part = {};     ///< of the domain; none: all of it
+  runtime::device* owner() const { return outputs[0].n->owner; }
+  const shape& domain() const { return part ? part->extents : outputs[0].domain(); }
+};
+
 /// Everything about one launch but the compiled function.
 struct lowered {
   kernel ir;
   arguments numbers;
   std::vector<pending_pointer> pointers;
   std::vector<place> check_sites;  ///< by check ordinal: where the index was written
-  int lanes = 1;                   ///< elements of the inner dim a cuda thread takes at once
+  std::vector<std::uint32_t> conflicts;  ///< targets that overwrite what other elements of the launch read
 };
 
 /// What lowering asks about a node: whether its values are in memory (or will be, from an earlier group).
@@ -39,8 +65,9 @@ class stored_values {
   ~stored_values() = default;
 };
 
-/// Lowers `outputs`, all of one shape, to one kernel. `for_cuda` allows 32-bit indices and whole-vector access.
-void lower(std::span<node* const> outputs, const stored_values& stored, const options& how, bool for_cuda, lowered& out);
+/// Lowers `what` to one kernel. `for_cuda` allows 32-bit indices and whole-vector access. With
+/// conflicts, the kernel must not run.
+void lower(const group& what, const stored_values& stored, const options& how, bool for_cuda, lowered& out);
 
 /// Once memory is known: fills in pointers and which of them may be accessed in whole vectors.
 void bind_pointers(lowered& l, void* (*memory_of)(void* context, const node* n), void* context);

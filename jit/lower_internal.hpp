@@ -25,6 +25,28 @@ struct index_map {
   std::uint64_t hash = 0;
 };
 
+/// What is written where, once all values are computed.
+struct pending_store {
+  target to;
+  value what, predicate;
+  std::uint32_t map;  ///< indices into the memory
+};
+
+struct recorded_load {
+  const node* from;
+  std::uint32_t map, access;
+};
+
+struct lowered_reduction {
+  const node* n;
+  std::uint32_t map, scope;
+  value result;
+};
+
+struct index_range {
+  std::int64_t low, high;  ///< inclusive
+};
+
 struct raw_dim {
   std::int64_t extent;
   std::uint32_t loop;  ///< 0: the domain; else 1 + loop number. Only dims of one loop merge
@@ -32,7 +54,7 @@ struct raw_dim {
 
 class lowering {
  public:
-  void run(std::span<node* const> outputs, const stored_values& stored, const options& how, bool for_cuda, lowered& out);
+  void run(const group& what, const stored_values& stored, const options& how, bool for_cuda, lowered& out);
 
  private:
   // lower.cpp: values
@@ -44,13 +66,18 @@ class lowering {
   value lower_gather(node* n, std::uint32_t map);
   value lower_call(node* n, std::uint32_t map);
   value lower_reduction(node* n, std::uint32_t map);
-  void store(node* n);
-  std::uint32_t view_map(const node* n, std::uint32_t map);
+  value index_forms(const node* n, std::uint32_t map, const shape& source, const shape& result,
+                    std::vector<linear>& forms);
+  void prepare_store(const target& t);
+  void emit_store(const pending_store& s);
+  linear memory_form(const shape& extents, std::uint32_t map);
+  std::uint32_t add_access(parameter_kind kind, node* n, const linear& f, std::uint32_t form);
+  value both(value a, value b);
+  std::uint32_t moved_map(std::span<const axis_map> by, std::uint32_t map);
   std::uint32_t reshape_map(const node* n, std::uint32_t map);
   std::uint32_t broadcast_map(std::uint32_t map, const shape& from, const shape& to);
   void split_index(const linear& flat, const shape& s, int first, int last, std::int64_t size);
   linear quotient(const linear& f, std::int64_t divisor, std::int64_t limit);
-  std::int64_t limit_of(const linear& f) const;
   std::uint32_t intern(std::span<const linear> forms, value predicate);
   linear map_form(std::uint32_t map, int axis) const { return map_forms_[maps_[map].first + static_cast<std::uint32_t>(axis)]; }
   value index_value(const linear& f);
@@ -63,6 +90,20 @@ class lowering {
   std::uint32_t open_scope();
   void close_scope();
 
+  // pieces.cpp: arrays that read other memory in other places
+  value lower_update(node* n, std::uint32_t map);
+  value lower_join(node* n, std::uint32_t map);
+  value inside(const linear& f, std::int64_t size, value also);
+  std::uint32_t size_parameter(std::int64_t size);
+  bool region_coordinate(const linear& f, const axis_map& region, std::int64_t count, linear& coordinate, value& in);
+  index_range range_of(const linear& f) const;
+
+  // conflicts.cpp: reads and writes of one memory
+  void find_conflicts();
+  void mark_aliases();
+  bool same_element(std::uint32_t a, std::uint32_t b) const;
+  bool never_meet(std::uint32_t a, std::uint32_t b) const;
+
   // layout.cpp: dims merged, strides classified, parameters numbered
   void lay_out();
   void merge_dims();
@@ -70,6 +111,8 @@ class lowering {
   void write_forms();
   void choose_width();
   void choose_lanes();
+  bool mostly_conditional(const std::vector<bool>& unit);
+  void find_near_accesses(const std::vector<bool>& unit);
   void add_magic();
   void add_final_dim(std::int64_t extent, std::uint32_t loop);
   std::int64_t factor_of(const linear& f, std::uint32_t raw) const;
@@ -87,6 +130,11 @@ class lowering {
   std::vector<linear> raw_forms_;
   std::vector<bool> raw_has_offset_;
   std::vector<linear> scratch_;
+  std::vector<pending_store> stores_;
+  std::vector<recorded_load> loads_;
+  std::vector<lowered_reduction> reductions_;
+  std::vector<std::uint32_t> sizes_;  ///< parameters of inside()
+  std::vector<const node*> aliased_;  ///< givers of memory that is read and written element by element
   std::vector<std::uint32_t> scopes_;
   std::vector<bool> scope_open_;
   std::uint32_t loops_ = 0;
@@ -98,6 +146,8 @@ class lowering {
   std::vector<std::uint32_t> final_loops_;  ///< per final dim, as raw_dim::loop
   std::vector<std::int64_t> factors_;       ///< per form, per final dim
   std::size_t factor_stride_ = 0;
+  std::vector<bool> conditional_;  ///< per access: whether it has a predicate
+  std::vector<bool> moves_;  ///< per instruction: whether it depends on the inner dim
 };
 
 }  // namespace sinter::jit

@@ -55,9 +55,12 @@ class printer {
     return text.empty() ? "0" : text;
   }
 
+  static std::string condition(value v) { return v == value::none ? "" : " if " + name_of(v); }
+
   std::string element(std::uint32_t number) const {
     const access& a = kernel_.accesses[number];
-    return fmt::format("{}[{}]", parameter(a.pointer), form_text(a.form));
+    const std::string near = a.near == access::alone ? "" : fmt::format(" (access {} {:+})", a.near, a.shift);
+    return fmt::format("{}[{}]{}", parameter(a.pointer), form_text(a.form), near);
   }
 
   void header(const std::string& name) {
@@ -66,7 +69,8 @@ class printer {
     for (std::uint32_t p = 0; p < kernel_.parameters.size(); ++p) {
       const parameter_kind kind = kernel_.parameters[p].kind;
       if (kind == parameter_kind::input || kind == parameter_kind::output || kind == parameter_kind::scalar)
-        out_ += fmt::format("  {}: {}\n", parameter(p), sinter::to_string(kernel_.parameters[p].type));
+        out_ += fmt::format("  {}: {}{}\n", parameter(p), sinter::to_string(kernel_.parameters[p].type),
+                            kernel_.parameters[p].aliased ? ", aliased" : "");
     }
     out_ += fmt::format("for {}\n", range(0, kernel_.domain_rank));
   }
@@ -91,12 +95,12 @@ class printer {
       case op::scalar: return parameter(i.attr);
       case op::index: return fmt::format("index {}", form_text(i.attr));
       case op::quotient: return fmt::format("quotient {} / {}", name_of(i.arg[0]), parameter(i.attr));
+      case op::inside: return fmt::format("inside {} in {}", name_of(i.arg[0]), parameter(i.attr));
       case op::bound:
-        return fmt::format("bound {} in {}, check {}", name_of(i.arg[0]), parameter(kernel_.checks[i.attr].size),
-                           i.attr);
+        return fmt::format("bound {} in {}, check {}{}", name_of(i.arg[0]), parameter(kernel_.checks[i.attr].size),
+                           i.attr, condition(i.arg[1]));
       case op::load:
-        if (i.arg[0] == value::none) return fmt::format("load {}", element(i.attr));
-        return fmt::format("load {} if {}", element(i.attr), name_of(i.arg[0]));
+        return fmt::format("load {}{}", element(i.attr), condition(i.arg[0]));
       case op::loop: {
         const loop_dims& l = kernel_.loops[i.attr];
         return l.count == 0 ? "loop once" : fmt::format("loop {}", range(l.first, l.count));
@@ -112,8 +116,10 @@ class printer {
 
   void line(std::size_t k, const inst& i) {
     out_.append(2 * depth_, ' ');
-    if (i.code == op::store) {
-      out_ += fmt::format("store {} {}\n", element(i.attr), name_of(i.arg[0]));
+    if (i.code == op::store || i.code == op::atomic) {
+      const std::string_view what = info(i.code == op::atomic ? i.combine : i.code).name;
+      out_ += fmt::format("{}{} {} {}{}\n", i.code == op::atomic ? "atomic " : "", what, element(i.attr),
+                          name_of(i.arg[0]), condition(i.arg[1]));
     } else if (i.code == op::loop || i.code == op::call) {
       out_ += fmt::format("%{} = {}\n", k, right_side(i));
     } else {

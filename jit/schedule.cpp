@@ -17,9 +17,9 @@ constexpr std::int64_t blocks_to_spare = 2112;
 constexpr std::int64_t most_blocks_y = 65535;
 
 /// The width that leaves the fewest threads of a row idle; among equals the widest.
-std::int64_t block_width(std::int64_t across) {
+std::int64_t block_width(std::int64_t across, std::int64_t threads) {
   std::int64_t least = INT64_MAX, best = 1;
-  for (std::int64_t w = threads_of_rows; w >= 1; w /= 2) {
+  for (std::int64_t w = threads; w >= 1; w /= 2) {
     const std::int64_t covered = (across + w - 1) / w * w;
     const bool splits_warps = w < 32 && across >= 32;  // one access of a warp would fall apart
     if (covered >= least || splits_warps) continue;
@@ -31,14 +31,15 @@ std::int64_t block_width(std::int64_t across) {
 
 }  // namespace
 
-runtime::launch_shape schedule(std::int64_t rows, std::int64_t inner, int lanes, int cost) {
+runtime::launch_shape schedule(std::int64_t rows, std::int64_t inner, int lanes, int cost, int threads) {
   runtime::launch_shape s;
   s.rows = rows;
   s.inner = inner;
   s.cost = cost;
   const std::int64_t across = (inner + lanes - 1) / lanes;
-  const std::int64_t x = rows > 1 ? block_width(across) : threads_of_one_row;
-  const std::int64_t y = rows > 1 ? threads_of_rows / x : 1;
+  const std::int64_t all = threads != 0 ? threads : rows > 1 ? threads_of_rows : threads_of_one_row;
+  const std::int64_t x = rows > 1 ? block_width(across, all) : all;
+  const std::int64_t y = all / x;
   const std::int64_t blocks_x = (across + x - 1) / x;
   const bool plenty = rows / (y * rows_a_thread) * blocks_x >= blocks_to_spare;
   const std::int64_t rows_a_block = plenty ? y * rows_a_thread : y;

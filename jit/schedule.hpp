@@ -6,6 +6,7 @@
 namespace sinter::jit {
 
 /// Blocks for cuda kernels made by codegen/emit.cpp: x runs over the inner dim, `lanes` elements a thread; y over rows.
-runtime::launch_shape schedule(std::int64_t rows, std::int64_t inner, int lanes, int cost);
+/// `threads`: of a block; 0: as suits the domain.
+runtime::launch_shape schedule(std::int64_t rows, std::int64_t inner, int lanes, int cost, int threads = 0);
 
 }  // namespace sinter::jit

@@ -1,4 +1,4 @@
-// Reference-counted device memory. A buffer never changes once computed: arrays share it freely.
+// Reference-counted device memory. Arrays share a buffer freely; it is overwritten only when nobody else can tell.
 #pragma once
 
 #include "backend.hpp"

@@ -2,6 +2,7 @@
 
 #include "jit/user_kernel.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -42,7 +43,8 @@ bool same_table(const std::vector<T>& a, const std::vector<T>& b) {
 }
 
 std::uint64_t mix_kernel(std::uint64_t h, const kernel& k) {
-  h = mix(h, k.domain_rank | std::uint64_t{k.index_bits} << 8 | std::uint64_t{k.math} << 16);
+  h = mix(h, k.domain_rank | std::uint64_t{k.index_bits} << 8 | std::uint64_t{k.math} << 16 |
+                 std::uint64_t{k.lanes} << 24);
   h = mix_table(h, k.body);
   h = mix_table(h, k.terms);
   h = mix_table(h, k.forms);
@@ -54,19 +56,24 @@ std::uint64_t mix_kernel(std::uint64_t h, const kernel& k) {
   return mix_table(h, k.parameters);
 }
 
-}  // namespace
-
-std::uint64_t hash(const kernel_key& k) {
-  std::uint64_t h = mix(prime, reinterpret_cast<std::uintptr_t>(k.where) ^ static_cast<std::uint64_t>(k.how) ^
-                                   std::uint64_t{k.lanes} << 56);
-  for (const call& c : k.ir->calls) h = mix(h, c.kernel->identity);
-  return mix_kernel(h, *k.ir);
+/// User kernels by their text.
+std::uint64_t mix_calls(std::uint64_t h, const kernel& k) {
+  for (const call& c : k.calls) {
+    const user_kernel& u = *c.kernel;
+    const auto add = [&h](const std::string& s) { h = mix_bytes(h, s.data(), s.size()); };
+    for (const std::string* s : {&u.name, &u.body, &u.preamble}) add(*s);
+    for (const user_parameter& p : u.inputs) add(p.name);
+    for (const user_parameter& p : u.outputs) add(p.name);
+    for (const std::string& o : u.options) add(o);
+    for (const dtype t : u.input_types) h = mix(h, static_cast<std::uint64_t>(t));
+    for (const dtype t : u.output_types) h = mix(h, static_cast<std::uint64_t>(t));
+  }
+  return h;
 }
 
-bool same(const kernel_key& a, const kernel_key& b) {
-  const kernel &x = *a.ir, &y = *b.ir;
-  if (a.where != b.where || a.how != b.how || a.lanes != b.lanes || x.domain_rank != y.domain_rank ||
-      x.index_bits != y.index_bits || x.math != y.math || x.calls.size() != y.calls.size())
+bool same_kernel(const kernel& x, const kernel& y) {
+  if (x.domain_rank != y.domain_rank || x.index_bits != y.index_bits || x.math != y.math || x.lanes != y.lanes ||
+      x.calls.size() != y.calls.size())
     return false;
   for (std::size_t c = 0; c < x.calls.size(); ++c)
     if (x.calls[c].kernel->identity != y.calls[c].kernel->identity || x.calls[c].first != y.calls[c].first ||
@@ -78,18 +85,25 @@ bool same(const kernel_key& a, const kernel_key& b) {
          same_table(x.parameters, y.parameters);
 }
 
-std::uint64_t stable_identity(const kernel& k) {
-  std::uint64_t h = mix_kernel(prime, k);
-  for (const call& c : k.calls) {
-    const user_kernel& u = *c.kernel;
-    const auto add = [&h](const std::string& s) { h = mix_bytes(h, s.data(), s.size()); };
-    for (const std::string* s : {&u.name, &u.body, &u.preamble}) add(*s);
-    for (const user_parameter& p : u.inputs) add(p.name);
-    for (const user_parameter& p : u.outputs) add(p.name);
-    for (const std::string& o : u.options) add(o);
-    for (const dtype t : u.input_types) h = mix(h, static_cast<std::uint64_t>(t));
-    for (const dtype t : u.output_types) h = mix(h, static_cast<std::uint64_t>(t));
+}  // namespace
+
+std::uint64_t hash(const kernel_key& k) {
+  std::uint64_t h = mix(prime, reinterpret_cast<std::uintptr_t>(k.where) ^ static_cast<std::uint64_t>(k.how));
+  for (const kernel* part : k.parts) {
+    for (const call& c : part->calls) h = mix(h, c.kernel->identity);
+    h = mix_kernel(h, *part);
   }
+  return h;
+}
+
+bool same(const kernel_key& a, const kernel_key& b) {
+  return a.where == b.where && a.how == b.how &&
+         std::ranges::equal(a.parts, b.parts, [](const kernel* x, const kernel* y) { return same_kernel(*x, *y); });
+}
+
+std::uint64_t stable_identity(kernel_list parts) {
+  std::uint64_t h = prime;
+  for (const kernel* k : parts) h = mix_calls(mix_kernel(h, *k), *k);
   return h;
 }
 

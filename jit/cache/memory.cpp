@@ -34,8 +34,9 @@ cached_kernel& find_shared(const kernel_key& key, std::uint64_t h) {
   for (auto e = first; e != last; ++e)
     if (same(e->second->key, key)) return *e->second;
   auto fresh = std::make_unique<cached_kernel>();
-  fresh->ir = *key.ir;
-  fresh->key = {&fresh->ir, key.where, key.how, key.lanes};
+  for (const kernel* k : key.parts) fresh->parts.push_back(*k);
+  for (const kernel& k : fresh->parts) fresh->list.push_back(&k);
+  fresh->key = {fresh->list, key.where, key.how};
   return *t.entries.emplace(h, std::move(fresh))->second;
 }
 

@@ -10,11 +10,12 @@
 
 namespace sinter::jit {
 
-/// One kernel on one device. Lives as long as the process.
+/// What one launch runs on one device. Lives as long as the process.
 struct cached_kernel {
-  kernel ir;
+  std::vector<kernel> parts;
+  std::vector<const kernel*> list;  ///< of the parts
   kernel_key key;
-  std::vector<std::shared_ptr<const user_kernel>> users;  ///< keeps what `ir.calls` points at
+  std::vector<std::shared_ptr<const user_kernel>> users;  ///< keeps what the parts' calls point at
   std::string name;
   std::unique_ptr<runtime::function> function;  ///< null: interpreted
   std::mutex building;
@@ -22,7 +23,7 @@ struct cached_kernel {
   std::exception_ptr failure;  ///< a compile_error, thrown again at each use
 };
 
-/// The entry for `key`, made (not built) when it is new; its `ir` is a copy.
+/// The entry for `key`, made (not built) when it is new; its parts are copies.
 cached_kernel& find_or_add(const kernel_key& key);
 
 }  // namespace sinter::jit

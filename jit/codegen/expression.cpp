@@ -83,11 +83,8 @@ std::string convert_text(dtype from, dtype to, const std::string& x) {
   return fmt::format("({}){}", type, x);
 }
 
-std::string elementwise_text(const kernel& k, const name_table& names, const inst& i) {
-  std::string args[3];
-  for (int a = 0; a < 3; ++a)
-    if (i.arg[a] != value::none) args[a] = operand(k, names, i.arg[a]);
-  const dtype in = k[i.arg[0]].type;
+/// The text of operation `i` on operands `args`, of which the first has dtype `in`.
+std::string elementwise_text(const inst& i, dtype in, std::string (&args)[3]) {
   if (i.code == op::convert) return convert_text(in, i.type, args[0]);
   if (i.code == op::nextafter && size_of(i.type) == 2)
     return fmt::format("nextafter_{}({}, {})", i.type == dtype::f16 ? "float16" : "bfloat16", args[0], args[1]);
@@ -151,6 +148,10 @@ std::string expression(const kernel& k, const name_table& names, std::uint32_t v
   const inst& i = k.body[v];
   switch (i.code) {
     case op::index: return names.form(i.attr, "i");
+    case op::inside: {
+      const std::string_view natural = k.index_bits == 32 ? "unsigned" : "unsigned long long";
+      return fmt::format("({0}){1} < ({0}){2}", natural, names.value(i.arg[0]), names.parameter(i.attr));
+    }
     case op::quotient:
       if (d == dialect::cuda && k.index_bits == 32) {
         const std::string& m = names.parameter(i.attr + 1);
@@ -164,7 +165,21 @@ std::string expression(const kernel& k, const name_table& names, std::uint32_t v
     default: break;
   }
   SINTER_CHECK(is_elementwise(i.code));
-  return elementwise_text(k, names, i);
+  std::string args[3];
+  for (int a = 0; a < 3; ++a)
+    if (i.arg[a] != value::none) args[a] = operand(k, names, i.arg[a]);
+  return elementwise_text(i, k[i.arg[0]].type, args);
+}
+
+std::string negation(dtype type, const std::string& x) {
+  std::string args[3] = {x};
+  return elementwise_text({op::negative, type}, type, args);
+}
+
+std::string combination(const inst& i, dtype in, const std::string& old, const std::string& fresh) {
+  std::string args[3] = {in == i.type ? old : "(" + convert_text(i.type, in, old) + ")", fresh};
+  const std::string text = elementwise_text({i.combine, in}, in, args);
+  return in == i.type ? text : convert_text(in, i.type, "(" + text + ")");
 }
 
 std::string accumulator_type(const kernel& k, const inst& reduce) {

@@ -33,6 +33,12 @@ std::string operand(const kernel& k, const name_table& names, value v);
 /// The expression that computes instruction `v` (elementwise operations, forms, quotients, results).
 std::string expression(const kernel& k, const name_table& names, std::uint32_t v, dialect d);
 
+/// -x.
+std::string negation(dtype type, const std::string& x);
+
+/// What atomic instruction `i` makes of the element `old` and the value `fresh` of dtype `in`, both names of registers.
+std::string combination(const inst& i, dtype in, const std::string& old, const std::string& fresh);
+
 /// The accumulator (jit/device/accumulate.cuh) of a reduce instruction.
 std::string accumulator_type(const kernel& k, const inst& reduce);
 

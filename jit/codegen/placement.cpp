@@ -36,7 +36,7 @@ class placer {
     for (const value v : i.arg) use(v);
     if (i.code == op::index) p = std::max(p, of_form(i.attr));
     if (i.code == op::load) p = std::max(p, of_form(k_.accesses[i.attr].form));
-    if (i.code == op::store) p = placement::element;
+    if (i.code == op::store || i.code == op::atomic) p = placement::element;
     if (i.code == op::call)
       for (std::uint32_t a = 0; a < k_.calls[i.attr].count; ++a) use(k_.call_operands[k_.calls[i.attr].first + a]);
     return p;

@@ -12,7 +12,7 @@
 namespace sinter::jit {
 
 namespace device {  // the files of jit/device, embedded when the library is built
-extern const std::string_view prelude, accumulate, access, complex, users;
+extern const std::string_view prelude, accumulate, access, atomics, complex, users;
 }  // namespace device
 
 namespace {
@@ -167,6 +167,7 @@ std::vector<section> make_sections(dialect d) {
   parse_file(device::access, false, d, all);
   parse_file(device::accumulate, false, d, all);
   parse_file(device::complex, true, d, all);
+  parse_file(device::atomics, false, d, all);
   parse_file(device::users, true, d, all);
   for (section& s : all) finish(s, d);
   return all;

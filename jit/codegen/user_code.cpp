@@ -7,15 +7,18 @@
 
 namespace sinter::jit {
 
-user_code::user_code(const kernel& k) {
-  for (const call& c : k.calls) {
-    if (std::ranges::find(kernels_, c.kernel) != kernels_.end()) continue;
-    std::string space = c.kernel->name + "_kernel";
-    const auto taken = std::ranges::count_if(kernels_, [&](const user_kernel* u) { return u->name == c.kernel->name; });
-    if (taken > 0) space += std::to_string(taken + 1);
-    kernels_.push_back(c.kernel);
-    spaces_.push_back(space);
-  }
+user_code::user_code(kernel_list parts) {
+  for (const kernel* k : parts)
+    for (const call& c : k->calls) add(c.kernel);
+}
+
+void user_code::add(const user_kernel* kernel) {
+  if (std::ranges::find(kernels_, kernel) != kernels_.end()) return;
+  std::string space = kernel->name + "_kernel";
+  const auto taken = std::ranges::count_if(kernels_, [&](const user_kernel* u) { return u->name == kernel->name; });
+  if (taken > 0) space += std::to_string(taken + 1);
+  kernels_.push_back(kernel);
+  spaces_.push_back(space);
 }
 
 std::string user_code::function_of(const user_kernel& u) const {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "jit/codegen/dialect.hpp"
-#include "jit/ir.hpp"
+#include "jit/cache/key.hpp"
 
 #include <string>
 #include <vector>
@@ -12,12 +12,14 @@ namespace sinter::jit {
 
 class user_code {
  public:
-  explicit user_code(const kernel& k);
+  explicit user_code(kernel_list parts);
   std::string source(dialect d) const;
   /// "squared_diff::apply": what a call is spelled.
   std::string function_of(const user_kernel& u) const;
 
  private:
+  void add(const user_kernel* kernel);
+
   std::vector<const user_kernel*> kernels_;
   std::vector<std::string> spaces_;
 };

@@ -190,6 +190,7 @@ class scratch_folder {
 constexpr const char* wanted_flags[] = {"-march=native",
                                         "-fPIC",
                                         "-fwrapv",
+                                        "-fno-strict-aliasing",
                                         "-fno-math-errno",
                                         "-fno-trapping-math",
                                         "-fopenmp-simd",

@@ -432,6 +432,8 @@ SINTER_FUNCTION T to_integer(F x) {
   constexpr T most = static_cast<T>(~0ull >> (64 - bits)), least = is_signed<T> ? static_cast<T>(-most - 1) : T(0);
   constexpr F above = static_cast<F>(1ull << (bits - 1)) * 2, below = static_cast<F>(least);
   const bool over = x >= above, under = x < below;
-  const F inside = (over | under | is_nan(x)) ? F(0) : x;
+  // Small numbers by hand: GCC makes one truncation of a cast there and back, which would keep the sign of -0.5.
+  const bool small = (x > F(-1)) & (x < F(1));
+  const F inside = (over | under | small | is_nan(x)) ? F(0) : x;
   return is_nan(x) ? T(0) : over ? most : under ? least : static_cast<T>(inside);
 }

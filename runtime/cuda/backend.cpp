@@ -158,6 +158,7 @@ CUresult cuda_device::try_allocate(CUdeviceptr& memory, std::size_t bytes) {
 }
 
 void* cuda_device::allocate(std::size_t bytes) {
+  bytes = (bytes + 3) & ~std::size_t{3};  // kernels combine bytes within their word
   CUdeviceptr memory = 0;
   CUresult result = try_allocate(memory, bytes);
   if (result == CUDA_ERROR_OUT_OF_MEMORY) {

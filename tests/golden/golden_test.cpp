@@ -68,17 +68,19 @@ std::string make_text(const golden_case& c, made& m) {
   jit::options how = jit::current_options();
   how.force_wide_index = c.wide;
   jit::plan p;
-  jit::fuse(roots, how, p);
+  jit::fuse(roots, how, {}, p);
   EXPECT_EQ(p.count, 1u) << c.name << " is one launch";
-  jit::lower(p.pool[0].outputs, evaluated_only(), how, false, m.host);
-  jit::lower(p.pool[0].outputs, evaluated_only(), how, true, m.cuda);
+  jit::lower(p.pool[0], evaluated_only(), how, false, m.host);
+  jit::lower(p.pool[0], evaluated_only(), how, true, m.cuda);
   jit::verify(m.host.ir);
   jit::verify(m.cuda.ir);
-  m.name = jit::kernel_name(m.cuda.ir, jit::stable_identity(m.cuda.ir));
+  const jit::kernel* const cuda[] = {&m.cuda.ir};
+  const jit::kernel* const host[] = {&m.host.ir};
+  m.name = jit::kernel_name(cuda, jit::stable_identity(cuda));
   const auto rule = [](const char* title) { return std::string("==== ") + title + " ====\n"; };
   return rule("ir") + jit::to_string(m.cuda.ir, m.name) + rule("cuda") +
-         jit::emit(m.cuda.ir, m.name, jit::dialect::cuda, m.cuda.lanes) + rule("host") +
-         jit::emit(m.host.ir, m.name, jit::dialect::host, m.host.lanes);
+         jit::emit(cuda, m.name, jit::dialect::cuda) + rule("host") +
+         jit::emit(host, m.name, jit::dialect::host);
 }
 
 class golden : public testing::TestWithParam<golden_case> {};
@@ -106,7 +108,8 @@ TEST_P(golden, compiles_for_sm_90) {
   jit::compile_request r;
   r.name = m.name;
   r.target = "sm_90";
-  r.source = jit::emit(m.cuda.ir, m.name, jit::dialect::cuda, m.cuda.lanes);
+  const jit::kernel* const parts[] = {&m.cuda.ir};
+  r.source = jit::emit(parts, m.name, jit::dialect::cuda);
   EXPECT_FALSE(jit::compile_cuda(r).empty());
 }
 

@@ -12,7 +12,7 @@ jit::plan plan_of(const std::vector<array>& arrays, const jit::options& how = {}
   std::vector<jit::node*> roots;
   for (const array& a : arrays) roots.push_back(a.node());
   jit::plan p;
-  jit::fuse(roots, how, p);
+  jit::fuse(roots, how, {}, p);
   return p;
 }
 

@@ -1,4 +1,5 @@
 // The lazy graph: making, sharing and freeing nodes; views; numbers. Runs no kernel.
+#include "jit/engine.hpp"
 #include "jit/graph.hpp"
 #include "jit/typing.hpp"
 #include "runtime/backend.hpp"
@@ -91,7 +92,17 @@ TEST(graph, more_than_three_operands_are_kept_and_released) {
   EXPECT_EQ(x->references.load(), 1u);
 }
 
+/// No limit to what may be pending, while it lives.
+class unlimited_recording {
+ public:
+  unlimited_recording() { jit::current_options().max_pending_operations = INT64_MAX; }
+  ~unlimited_recording() { jit::current_options().max_pending_operations = jit::options{}.max_pending_operations; }
+  unlimited_recording(const unlimited_recording&) = delete;
+  unlimited_recording& operator=(const unlimited_recording&) = delete;
+};
+
 TEST(graph, a_chain_of_two_million_nodes_is_freed_without_recursion) {
+  const unlimited_recording unlimited;
   node_ref x = stored({1});
   const node_ref leaf = x;
   for (int k = 0; k < 2'000'000; ++k) x = unary(x);

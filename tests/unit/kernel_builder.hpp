@@ -83,7 +83,7 @@ class kernel_builder {
     return add(op::loop, t, {}, static_cast<std::uint32_t>(k.loops.size() - 1));
   }
   value add(op code, dtype t, std::initializer_list<value> args = {}, std::uint32_t attr = 0) {
-    inst i{code, t, 0, {value::none, value::none, value::none}, attr};
+    inst i = make_inst(code, t, attr);
     std::copy(args.begin(), args.end(), i.arg);
     k.body.push_back(i);
     return value{static_cast<std::uint32_t>(k.body.size() - 1)};

@@ -1,0 +1,40 @@
+// The order of an evaluation's launches: who reads memory goes before who overwrites it.
+#pragma once
+
+#include "jit/epoch_map.hpp"
+#include "jit/fuse.hpp"
+#include "jit/lower.hpp"
+
+#include <deque>
+#include <vector>
+
+namespace sinter::jit {
+
+class launch_order {
+ public:
+  /// Orders the groups of `p`, lowered in `l`. Where readers and writers of a memory wait for each other, a decision to
+  /// copy is added instead: false.
+  bool arrange(const plan& p, const std::deque<lowered>& l, std::vector<decision>& decided);
+  /// The k-th group to launch.
+  std::size_t operator[](std::size_t k) const { return order_[k]; }
+
+ private:
+  struct edge {
+    std::uint32_t before, after;
+  };
+  void collect_edges(const plan& p, const std::deque<lowered>& l);
+  void note_use(const node* memory, std::uint32_t group, bool writes);
+
+  /// Uses of one memory, as lists through uses_.
+  struct use {
+    std::uint32_t group, next;
+    bool writes;
+  };
+
+  std::vector<std::uint32_t> order_, waits_for_;
+  std::vector<edge> edges_;
+  std::vector<use> uses_;
+  epoch_map of_memory_;
+};
+
+}  // namespace sinter::jit

@@ -1,0 +1,116 @@
+#include "jit/planning.hpp"
+
+#include "jit/split.hpp"
+#include "jit/user_kernel.hpp"
+
+#include <algorithm>
+
+namespace sinter::jit {
+
+namespace {
+
+// Launches this small cost more than their work; side by side they cost one launch. (An H200 takes some 8 us of a
+// thousand blocks, launching them included.)
+constexpr std::int64_t most_elements_beside_others = std::int64_t{1} << 20;
+constexpr std::size_t most_parts = 8;
+// What a compiler handles in little time, and a kernel's 4 KiB of parameters hold.
+constexpr std::size_t most_instructions_of_parts = 256, most_instructions_of_domain = 2048,
+                      most_parameters_of_parts = 400;
+
+/// Compiler options of a user's kernel are meant for it alone.
+bool has_options(const kernel& k) {
+  return std::ranges::any_of(k.calls, [](const call& c) { return !c.kernel->options.empty(); });
+}
+
+}  // namespace
+
+runtime::device& device_of(const group& g) { return g.owner() ? *g.owner() : runtime::default_device(); }
+
+bool planning::run(std::span<node* const> roots, const options& how) {
+  decided_.clear();
+  do {
+    values.clear();
+    fuse(roots, how, decided_, groups);
+    split_at_pieces(groups);
+    for (std::size_t g = 0; g < groups.count; ++g)
+      for (const target& t : groups.pool[g].outputs) values.add(t.n, g, t.giver);
+    for (const node* r : roots)
+      if (planned_values::entry* e = values.find(r)) e->wanted = true;
+    lower_groups(how);
+  } while (!settle_conflicts() || !order.arrange(groups, lowered, decided_));
+  bundle();
+  return groups.count > 0;
+}
+
+void planning::lower_groups(const options& how) {
+  while (lowered.size() < groups.count) lowered.emplace_back();
+  for (std::size_t g = 0; g < groups.count; ++g) {
+    const group& what = groups.pool[g];
+    lowered[g].pointers.clear();
+    lowered[g].conflicts.clear();
+    if (what.domain().size() == 0) continue;
+    values.current = g;
+    lower(what, values, how, device_of(what).kind() == runtime::device_kind::cuda, lowered[g]);
+  }
+}
+
+/// Puts groups that follow each other into one launch: parts of one domain, and small groups that are independent.
+void planning::bundle() {
+  launches.clear();
+  for (std::size_t k = 0; k < groups.count; ++k) {
+    if (launches.empty() || !fits_beside(launches.back(), k)) launches.push_back({k, 0});
+    ++launches.back().count;
+  }
+}
+
+bool planning::fits_beside(const launch_range& before, std::size_t k) const {
+  const group &g = groups.pool[order[k]], &first = groups.pool[order[before.first]];
+  if (g.domain().size() == 0 || first.domain().size() == 0) return false;
+  const bool same_domain = g.beside_previous && order[k] > 0 && order[k - 1] == order[k] - 1;
+  if (!same_domain && (g.level != first.level || g.owner() != first.owner() || before.count >= most_parts))
+    return false;
+  std::size_t instructions = 0, parameters = 0;
+  for (std::size_t j = before.first; j <= k; ++j) {
+    const group& other = groups.pool[order[j]];
+    if (has_options(lowered[order[j]].ir)) return false;
+    const bool large = other.domain().size() > most_elements_beside_others;
+    if (!same_domain && (large || (j < k && depends(order[k], order[j])))) return false;
+    instructions += lowered[order[j]].ir.body.size();
+    parameters += lowered[order[j]].ir.parameters.size();
+  }
+  return instructions <= (same_domain ? most_instructions_of_domain : most_instructions_of_parts) &&
+         parameters <= most_parameters_of_parts;
+}
+
+/// Whether group `later` reads or overwrites what `earlier` writes, or overwrites what it reads.
+bool planning::depends(std::size_t later, std::size_t earlier) const {
+  const auto writes = [this](std::size_t g, const node* n) {
+    return std::ranges::any_of(groups.pool[g].outputs, [n](const target& t) { return t.n == n || t.giver == n; });
+  };
+  const auto reads_what = [&](std::size_t reader, std::size_t writer) {
+    return std::ranges::any_of(lowered[reader].pointers, [&](const pending_pointer& p) {
+      return lowered[reader].ir.parameters[p.parameter].kind == parameter_kind::input && writes(writer, p.source);
+    });
+  };
+  return reads_what(later, earlier) || reads_what(earlier, later);
+}
+
+bool planning::is_decided(const node* n) const {
+  return std::ranges::any_of(decided_, [n](const decision& d) { return d.n == n; });
+}
+
+/// True when no launch reads what it overwrites; else the next plan makes a copy: of the new values when they are few.
+bool planning::settle_conflicts() {
+  const std::size_t before = decided_.size();
+  for (std::size_t g = 0; g < groups.count; ++g)
+    for (const std::uint32_t k : lowered[g].conflicts) {
+      const target& t = groups.pool[g].outputs[k];
+      const bool few = t.value->extents.size() * 2 <= t.n->extents.size();
+      const bool computed = !t.value->values() && !groups.in_memory.find(t.value) && t.value->code != op::scalar;
+      const bool stores = few && computed && t.where && t.where->code == op::update && !is_decided(t.value);
+      decided_.push_back({stores ? t.value : t.n, stores ? decision::what::store : decision::what::copy});
+    }
+  return decided_.size() == before;
+}
+
+}  // namespace sinter::jit

@@ -1,0 +1,93 @@
+// From roots to launches that are planned, lowered and in order, but neither compiled nor given memory.
+#pragma once
+
+#include "jit/epoch_map.hpp"
+#include "jit/fuse.hpp"
+#include "jit/launch_order.hpp"
+#include "jit/lower.hpp"
+#include "runtime/backend.hpp"
+
+#include <deque>
+#include <vector>
+
+namespace sinter::jit {
+
+/// Values that this evaluation will have computed before group `current`.
+class planned_values final : public stored_values {
+ public:
+  struct entry {
+    node* n;
+    const node* giver;           ///< whose memory it takes over; null: new memory
+    std::size_t group, last_use; ///< the last group to write it, the last launch to use it
+    reference<runtime::buffer> memory;
+    bool wanted = false;  ///< a root: stays
+    std::uint32_t next_to_drop = none;  ///< the next entry whose last use is the same group's
+  };
+  static constexpr std::uint32_t none = 0xffffffffu;
+
+  void clear() {
+    entries.clear();
+    index_.clear();
+  }
+  /// `group` writes to the memory of `n`; groups come in order.
+  void add(node* n, std::size_t group, const node* giver) {
+    if (entry* e = find(n)) {
+      e->group = group;
+      return;
+    }
+    index_.set(index_.at(n), n, 0, static_cast<std::uint32_t>(entries.size()));
+    entries.push_back({n, giver, group, 0, {}, false, none});
+  }
+  entry* find(const node* n) const {
+    const std::uint32_t* k = index_.find(n);
+    return k ? &entries[*k] : nullptr;
+  }
+  bool contains(const node* n) const override {
+    if (n->values()) return true;
+    const entry* e = find(n);
+    return e && e->group < current;
+  }
+  void* memory_of(const node* n) const {
+    if (const runtime::buffer* b = n->values()) return b->data;
+    return find(n)->memory->data;
+  }
+
+  mutable std::vector<entry> entries;
+  std::size_t current = 0;
+
+ private:
+  mutable epoch_map index_;
+};
+
+/// Where a group runs.
+runtime::device& device_of(const group& g);
+
+/// Groups that share a launch: `count` of the launch order from `first` on.
+struct launch_range {
+  std::size_t first, count;
+};
+
+/// Reused from one evaluation to the next, so that a warm one allocates nothing.
+class planning {
+ public:
+  /// False: everything is computed already.
+  bool run(std::span<node* const> roots, const options& how);
+
+  plan groups;
+  launch_order order;
+  std::deque<jit::lowered> lowered;  ///< by group
+  std::vector<launch_range> launches;
+  planned_values values;
+
+ private:
+  void bundle();
+  bool fits_beside(const launch_range& before, std::size_t k) const;
+  bool depends(std::size_t later, std::size_t earlier) const;
+  void lower_groups(const options& how);
+  bool settle_conflicts();
+  bool is_decided(const node* n) const;
+
+  std::vector<decision> decided_;
+};
+
+}  // namespace sinter::jit

@@ -1,0 +1,161 @@
+// Arrays made of others by place: updates (a region replaced), scatters (values written at computed indices), joins.
+#include "jit/graph_internal.hpp"
+#include "jit/region.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace sinter::jit {
+
+namespace {
+
+// An update looks this far down for older ones it covers: enough for the columns and borders of one statement group.
+constexpr int most_updates_looked_at = 16;
+// More pieces than this are joined in two levels, so that no kernel has to choose between all of them.
+constexpr std::size_t most_pieces = 32;
+
+/// Whether `region` takes in all of `base`; then every base axis longer than 1 is moved by a values axis in full.
+bool covers(std::span<const axis_map> region, const shape& values, const shape& base) {
+  for (int k = 0; k < base.rank(); ++k)
+    if (taken(region[static_cast<std::size_t>(k)], values).count != base[k]) return false;
+  return true;
+}
+
+/// The view of `values` that has each in its place, when they replace the whole of `base`.
+node_ref in_place_of_all(node* base, node* values, std::span<const axis_map> region, const place& at) {
+  std::vector<axis_map> map(static_cast<std::size_t>(values->extents.rank()));
+  for (std::size_t k = 0; k < region.size(); ++k)
+    if (const axis_map& r = region[k]; r.axis >= 0)
+      map[static_cast<std::size_t>(r.axis)] = {-r.offset / r.step, r.step, static_cast<std::int32_t>(k)};
+  return make_view(values, map, base->extents, at);
+}
+
+/// A constant that replaces all of an array stays on the array's device.
+node_ref on_device_of(const node* base, node_ref values, const place& at) {
+  if (owner_of(values.get()) || !owner_of(base)) return values;
+  auto facts = std::make_unique<attribute>();
+  for (int k = 0; k < base->extents.rank(); ++k) facts->view.push_back({0, 1, k});
+  normalize(facts->view, base->extents);
+  node* operand = values.get();
+  node_ref held = make_node(op::view, values->type, values->extents, {&operand, 1}, at, std::move(facts));
+  held->owner = owner_of(base);
+  return held;
+}
+
+struct older_update {
+  node_ref update, values;
+  bool covered;
+};
+
+/// `base` without those of its latest updates that a write to `region` covers: their values would never be read.
+node_ref without_covered(node* base, std::span<const axis_map> region, const shape& extents) {
+  std::vector<older_update> newer;
+  node_ref at = node_ref::share(base);
+  std::size_t last_covered = 0;
+  while (newer.size() < most_updates_looked_at) {
+    node_ref below = pending_operand(at.get(), op::update, 0), values = pending_operand(at.get(), op::update, 1);
+    if (!below || !values) break;
+    const bool covered = contains(region, extents, at->facts->view, values->extents);
+    newer.push_back({std::move(at), std::move(values), covered});
+    at = std::move(below);
+    if (covered) last_covered = newer.size();
+  }
+  if (last_covered == 0) return node_ref::share(base);
+  if (last_covered < newer.size()) at = newer[last_covered].update;
+  for (std::size_t k = last_covered; k-- > 0;) {
+    const older_update& u = newer[k];
+    if (u.covered) continue;
+    auto facts = std::make_unique<attribute>();
+    facts->view = u.update->facts->view;
+    node* operands[] = {at.get(), u.values.get()};
+    at = make_node(op::update, at->type, at->extents, operands, u.update->site, std::move(facts));
+  }
+  return at;
+}
+
+void check_region(std::span<const axis_map> region, const shape& base, const shape& values) {
+  SINTER_CHECK(static_cast<int>(region.size()) == base.rank());
+  std::uint32_t moving = 0;
+  for (int k = 0; k < base.rank(); ++k) {
+    const axis_map& m = region[static_cast<std::size_t>(k)];
+    const progression p = taken(m, values);
+    SINTER_CHECK(m.axis < values.rank() && p.first >= 0 && p.last() < base[k]);
+    if (p.count == 1) continue;
+    SINTER_CHECK((moving >> m.axis & 1) == 0);
+    moving |= std::uint32_t{1} << m.axis;
+  }
+  for (int k = 0; k < values.rank(); ++k) SINTER_CHECK(values[k] == 1 || (moving >> k & 1));
+}
+
+node_ref join_few(std::span<node* const> pieces, int axis, const place& at) {
+  if (pieces.size() == 1) return node_ref::share(pieces[0]);
+  shape extents = pieces[0]->extents;
+  extents[axis] = 0;
+  for (const node* p : pieces) extents[axis] += p->extents[axis];
+  auto facts = std::make_unique<attribute>();
+  facts->axis = axis;
+  return make_node(op::join, pieces[0]->type, extents, pieces, at, std::move(facts));
+}
+
+/// The pieces of `n` when it is a pending join along `axis`, else itself.
+void append_pieces(node* n, int axis, std::vector<node_ref>& pieces) {
+  if (n->code == op::join && n->facts->axis == axis) {
+    std::vector<node_ref> own = pending_operands(n, op::join);
+    if (!own.empty()) return static_cast<void>(std::ranges::move(own, std::back_inserter(pieces)));
+  }
+  pieces.push_back(node_ref::share(n));
+}
+
+}  // namespace
+
+node_ref make_update(node* base, node* values, std::span<const axis_map> region, const place& at) {
+  SINTER_CHECK(base->type == values->type);
+  if (values->extents.size() == 0) return node_ref::share(base);
+  auto facts = std::make_unique<attribute>();
+  facts->view.assign(region.begin(), region.end());
+  normalize(facts->view, values->extents);
+  check_region(facts->view, base->extents, values->extents);
+  node* both[] = {base, values};
+  static_cast<void>(common_owner(op::update, both, at));
+  if (covers(facts->view, values->extents, base->extents))
+    return on_device_of(base, in_place_of_all(base, values, facts->view, at), at);
+  const node_ref below = without_covered(base, facts->view, values->extents);
+  node* operands[] = {below.get(), values};
+  return make_node(op::update, base->type, base->extents, operands, at, std::move(facts));
+}
+
+node_ref make_scatter(node* base, node* values, std::span<node* const> indices, std::unique_ptr<attribute> facts,
+                      const place& at) {
+  SINTER_CHECK(static_cast<int>(facts->gather.size()) == base->extents.rank());
+  SINTER_CHECK(base->type == values->type || facts->combine != op::buffer);
+  if (values->extents.size() == 0) return node_ref::share(base);
+  std::vector<node*> operands{base, values};
+  operands.insert(operands.end(), indices.begin(), indices.end());
+  if (facts->conditional) SINTER_CHECK(operands.back()->type == boolean && operands.back()->extents == values->extents);
+  return make_node(op::scatter, base->type, base->extents, operands, at, std::move(facts));
+}
+
+node_ref make_join(std::span<node* const> pieces, int axis, const place& at) {
+  SINTER_CHECK(!pieces.empty());
+  std::vector<node_ref> flat;
+  for (node* p : pieces) append_pieces(p, axis, flat);
+  if (flat.size() > most_pieces) {
+    flat.clear();
+    for (node* p : pieces) flat.push_back(node_ref::share(p));
+  }
+  while (flat.size() > most_pieces) {
+    std::vector<node_ref> joined;
+    for (std::size_t k = 0; k < flat.size(); k += most_pieces) {
+      std::vector<node*> some;
+      for (std::size_t j = k; j < std::min(k + most_pieces, flat.size()); ++j) some.push_back(flat[j].get());
+      joined.push_back(join_few(some, axis, at));
+    }
+    flat = std::move(joined);
+  }
+  std::vector<node*> all;
+  for (const node_ref& p : flat) all.push_back(p.get());
+  return join_few(all, axis, at);
+}
+
+}  // namespace sinter::jit
