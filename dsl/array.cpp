@@ -130,7 +130,6 @@ void eval_all(std::span<const array* const> arrays, place at) {
 
 namespace {
 
-/// bool < unsigned < signed < real < complex: conversions upwards or within a kind are fine (NumPy's "same kind").
 constexpr int rank_of_kind(dtype type) {
   switch (kind_of(type)) {
     case kind::unsigned_integer:
@@ -148,19 +147,24 @@ constexpr int rank_of_kind(dtype type) {
 
 array compound(op code, std::string_view symbol, const array& a, const operand& x) {
   const array r = record(code, input_of(a, x.at()), input_of(x), x.at());
+  const std::string_view sign = symbol.substr(0, symbol.size() - 1);
   if (r.extents() != a.extents())
     throw_shape_error(fmt::format("{}: an array of shape {} cannot become {}", symbol, to_string(a.extents()),
                                   to_string(r.extents())),
-                      x.at(),
-                      fmt::format("the result of a = a {} x may be larger", symbol.substr(0, symbol.size() - 1)));
-  if (rank_of_kind(r.type()) > rank_of_kind(a.type()))
-    throw_type_error(
-        fmt::format("{}: an array of {} cannot hold {}", symbol, to_string(a.type()), to_string(r.type())), x.at(),
-        fmt::format("a = a {} x gives an array of {}", symbol.substr(0, symbol.size() - 1), to_string(r.type())));
+                      x.at(), fmt::format("the result of a = a {} x may be larger", sign));
+  if (r.type() == a.type()) return r;
+  check_kind(a.type(), r.type(), symbol, x.at(),
+             fmt::format("a = a {} x gives an array of {}", sign, to_string(r.type())));
   return convert(r, a.type(), x.at());
 }
 
 }  // namespace
+
+void check_kind(dtype to, dtype from, std::string_view operation, const place& at, std::string_view hint) {
+  if (rank_of_kind(from) > rank_of_kind(to))
+    throw_type_error(fmt::format("{}: an array of {} cannot hold {}", operation, to_string(to), to_string(from)), at,
+                     hint);
+}
 
 #define SINTER_COMPOUND(symbol, code) \
   array& array::operator symbol(const operand& x)& { return *this = compound(op::code, #symbol, *this, x); }

@@ -21,6 +21,14 @@ class index;
 /// Stands for "no further index" in `a(...)`.
 extern const index no_index;
 
+/// The parameters of `a(...)`: an index per axis, up to 16.
+#define SINTER_INDICES                                                                                                 \
+  const index &p0, const index &p1 = no_index, const index &p2 = no_index, const index &p3 = no_index,                 \
+      const index &p4 = no_index, const index &p5 = no_index, const index &p6 = no_index, const index &p7 = no_index,  \
+      const index &p8 = no_index, const index &p9 = no_index, const index &p10 = no_index,                             \
+      const index &p11 = no_index, const index &p12 = no_index, const index &p13 = no_index,                           \
+      const index &p14 = no_index, const index &p15 = no_index
+
 /// An n-dimensional value: dtype, shape (up to 16 axes), device. Copies are O(1) and independent. Operations on arrays
 /// record; nothing runs until a value is needed (`eval`, `item`, `to_vector`, printing).
 /// Reading from several threads is safe; assigning to one array variable from several threads is not.
@@ -93,15 +101,16 @@ class array {
   /// The values on `d`. Evaluates when the device changes.
   array to(const sinter::device& d, place at = place::here()) const;
 
-  /// Reads through an index per axis: ints, all, range, newaxis, ellipsis, index arrays. A view or a gather; lazy.
-  /// NumPy's rules: index arrays of any integer dtype broadcast together; their shape replaces the first axis they
-  /// index when they (and ints among them) are neighbours, else it comes first. Booleans as masks aren't available.
-  /// Throws index_error for ints out of range, for too many indices or ellipses; type_error for other index arrays.
-  array operator()(const index& p0, const index& p1 = no_index, const index& p2 = no_index, const index& p3 = no_index,
-                   const index& p4 = no_index, const index& p5 = no_index, const index& p6 = no_index,
-                   const index& p7 = no_index, const index& p8 = no_index, const index& p9 = no_index,
-                   const index& p10 = no_index, const index& p11 = no_index, const index& p12 = no_index,
-                   const index& p13 = no_index, const index& p14 = no_index, const index& p15 = no_index) const;
+  /// Reads through an index per axis: ints, all, range, newaxis, ellipsis, index arrays, boolean masks. A view or a
+  /// gather; lazy, but for masks: their count of true elements is waited for. NumPy's rules: index arrays of any integer
+  /// dtype broadcast together; their shape replaces the first axis they index when they (and ints among them) are
+  /// neighbours, else it comes first. A mask stands for the index arrays nonzero(mask) and takes as many axes as it has.
+  /// Throws index_error for ints out of range, for too many indices or ellipses; shape_error for a mask of another
+  /// shape than its axes; type_error for other index arrays.
+  /// Of a variable, the result also can be written to: `a(all, 0) += x` (see selection in index.hpp).
+  selection operator()(SINTER_INDICES) &;
+  array operator()(SINTER_INDICES) const&;
+  array operator()(SINTER_INDICES) &&;
 
   /// `a += x` is `a = a + x` with a's shape and dtype kept: x must broadcast to a's shape (shape_error), and the sum
   /// must convert back without changing kind (type_error for a float into integers; i64 into i32 wraps). Lazy.
@@ -147,6 +156,7 @@ class array {
 class operand {
  public:
   operand(const array& a, place at = place::here()) : node_(a.node()), at_(at) {}
+  operand(const selection& s, place at = place::here());
   template <class T>
     requires(std::is_arithmetic_v<T>)
   operand(T number, place at = place::here()) : number_(number), at_(at) {}
@@ -181,9 +191,13 @@ void synchronize();
 std::ostream& operator<<(std::ostream& out, const array& a);
 std::string to_string(const array& a);
 
+/// Arrays, and selections as arrays, for functions of many.
+inline const array* addressed(const array& a) { return &a; }
+const array* addressed(const selection& s);
+
 template <class... Arrays>
 void eval(const Arrays&... arrays) {
-  const array* list[] = {&arrays..., nullptr};
+  const array* list[] = {addressed(arrays)..., nullptr};
   eval_all(std::span<const array* const>(list, sizeof...(arrays)));
 }
 

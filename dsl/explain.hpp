@@ -15,7 +15,7 @@ std::string explain_all(std::span<const array* const> arrays);
 
 template <class... Arrays>
 std::string explain(const Arrays&... arrays) {
-  const array* list[] = {&arrays..., nullptr};
+  const array* list[] = {addressed(arrays)..., nullptr};
   return explain_all(std::span<const array* const>(list, sizeof...(arrays)));
 }
 

@@ -6,4 +6,5 @@ class array;
 class operand;
 class device;
 class elementwise;
+class selection;
 }  // namespace sinter

@@ -74,6 +74,7 @@ class index {
   index(begin_t b, place at = place::here()) : index(position(b), at) {}
   index(end_t e, place at = place::here()) : index(position(e), at) {}
   index(const array& a, place at = place::here()) : kind_(kind::array), array_(&a), at_(at) {}
+  index(const selection& s, place at = place::here());
 
   constexpr index() = default;  ///< none
 
@@ -92,5 +93,94 @@ class index {
   const array* array_ = nullptr;
   place at_;
 };
+
+struct index_plan;
+namespace jit { enum class op : std::uint8_t; }
+
+/// `a(...)` of a variable `a`: reads as an array that holds the selected elements as they are now (independent of `a`,
+/// lazy), and can be written to within the expression that made it: `a(all, 0) += x;`. A write records a new version of
+/// `a`; arrays recorded from `a` before keep the old values; nothing is launched. The right side broadcasts to the
+/// selection's shape (shape_error) and converts to a's dtype when its kind fits (type_error for floats into integers,
+/// C++ numbers out of range). With index arrays that repeat an element, `=` leaves the last value, as a loop would,
+/// and the others accumulate in any order (options.hpp: set_deterministic); bad indices write nothing and throw
+/// index_error at the next wait. Masks: the right side broadcasts, or has a value per true element (then their number
+/// is waited for). To keep a selection, name its type: `array s = a(all, 0);` `auto s` can be read, not written.
+class selection {
+ public:
+  selection(const selection&) = delete;
+  ~selection();
+
+  void operator=(const operand& x) &&;
+  void operator=(const selection& x) &&;
+  void operator+=(const operand& x) &&;
+  void operator-=(const operand& x) &&;
+  void operator*=(const operand& x) &&;
+  void operator/=(const operand& x) &&;
+  void operator%=(const operand& x) &&;
+  void operator&=(const operand& x) &&;
+  void operator|=(const operand& x) &&;
+  void operator^=(const operand& x) &&;
+  void operator<<=(const operand& x) &&;
+  void operator>>=(const operand& x) &&;
+  /// Replaces elements by minimum(element, x), maximum(element, x): NaN wins.
+  void set_minimum(const operand& x) &&;
+  void set_maximum(const operand& x) &&;
+
+  void operator=(const operand& x) & = delete;  // would change a copy: write `array s = a(...)`
+  void operator=(const selection& x) & = delete;
+  void operator+=(const operand& x) & = delete;
+  void operator-=(const operand& x) & = delete;
+  void operator*=(const operand& x) & = delete;
+  void operator/=(const operand& x) & = delete;
+  void operator%=(const operand& x) & = delete;
+  void operator&=(const operand& x) & = delete;
+  void operator|=(const operand& x) & = delete;
+  void operator^=(const operand& x) & = delete;
+  void operator<<=(const operand& x) & = delete;
+  void operator>>=(const operand& x) & = delete;
+
+  /// The selected elements. Recorded when first asked for; masks then wait for their count.
+  operator array() const { return read(); }
+
+  // What an array has.
+  dtype type() const { return read().type(); }
+  const shape& extents() const { return read().extents(); }
+  int rank() const { return read().rank(); }
+  std::int64_t size() const { return read().size(); }
+  std::int64_t extent(int axis, place at = place::here()) const { return read().extent(axis, at); }
+  sinter::device device() const;
+  bool is_evaluated() const { return read().is_evaluated(); }
+  template <element T>
+  T item(place at = place::here()) const {
+    return read().item<T>(at);
+  }
+  template <element T>
+    requires(!std::is_same_v<T, bool>)
+  std::vector<T> to_vector(place at = place::here()) const {
+    return read().to_vector<T>(at);
+  }
+  template <element T>
+  void copy_to(std::span<T> to, place at = place::here()) const {
+    read().copy_to(to, at);
+  }
+  array astype(dtype type, place at = place::here()) const { return read().astype(type, at); }
+  array to(const sinter::device& d, place at = place::here()) const { return read().to(d, at); }
+  array operator()(SINTER_INDICES) const;
+  jit::node* node() const { return read().node(); }  ///< for the library
+
+ private:
+  friend class array;
+  friend class operand;
+  friend class index;
+  friend const array* addressed(const selection& s);
+  selection(array& target, std::span<const index* const> list);
+  const array& read() const;
+  void write(jit::op how, const operand& x);
+
+  array& target_;
+  index_plan* plan_;  // owned; holds what the target was when the selection was made
+};
+
+#undef SINTER_INDICES
 
 }  // namespace sinter

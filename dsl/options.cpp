@@ -26,6 +26,18 @@ cpu_executor get_cpu_executor() { return static_cast<cpu_executor>(jit::current_
 
 void set_wide_index(bool on) { jit::current_options().force_wide_index = on; }
 
+void set_deterministic(bool on) { jit::current_options().deterministic = on; }
+bool get_deterministic() { return jit::current_options().deterministic; }
+
+void set_recording_limits(const recording_limits& limits) {
+  jit::current_options().max_pending_operations = std::max(limits.operations, std::int64_t{1});
+  jit::current_options().max_pending_bytes = std::max(limits.bytes, std::int64_t{0});
+}
+
+recording_limits get_recording_limits() {
+  return {jit::current_options().max_pending_operations, jit::current_options().max_pending_bytes};
+}
+
 void set_fusion_limits(const fusion_limits& limits) {
   jit::current_options().max_operations = std::max(limits.operations, 1);
   jit::current_options().max_inputs = std::max(limits.inputs, 1);

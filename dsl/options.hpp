@@ -20,6 +20,19 @@ cpu_executor get_cpu_executor();
 /// Uses 64-bit index arithmetic even where 32 bits suffice (for tests).
 void set_wide_index(bool on);
 
+/// `on`: writes at repeated indices (`a(i) += x`) combine floats in a fixed order, so that every run gives the same
+/// bits; it costs time that grows with the product of written and available places. Applies to what is recorded later.
+void set_deterministic(bool on);
+bool get_deterministic();
+
+/// Limits of what may be pending: recording past one evaluates the operands first (logged at level info).
+struct recording_limits {
+  std::int64_t operations = 8192;           ///< the longest chain of pending operations
+  std::int64_t bytes = std::int64_t{4} << 30;  ///< of evaluated arrays that only pending work still needs
+};
+void set_recording_limits(const recording_limits& limits);
+recording_limits get_recording_limits();
+
 /// Limits of one launch; a group that would pass one is cut, and `explain` says so.
 struct fusion_limits {
   int operations = 512;  ///< instructions a kernel may have

@@ -68,6 +68,10 @@ void append_extent(shape& extents, std::int64_t extent, std::string_view operati
 /// View of x by one map per axis of x.
 array view(const array& x, std::span<const jit::axis_map> map, const shape& extents, const place& at);
 
+/// Throws type_error when an array of `to` can't take values of `from`: conversions go within a kind or upwards, bool <
+/// unsigned < signed < real < complex (NumPy's "same kind").
+void check_kind(dtype to, dtype from, std::string_view operation, const place& at, std::string_view hint);
+
 /// Which axis an index array reads.
 struct indexed_axis {
   int axis;

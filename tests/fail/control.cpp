@@ -10,3 +10,11 @@ bool any_above(const sinter::array& a, float limit) {
 sinter::array shifted(const sinter::array& a, const float* values) {
   return a + 1.5f + sinter::array(values, sinter::f32, sinter::shape{3});
 }
+
+sinter::array written(sinter::array a) {
+  sinter::array column = a(sinter::all, 0);
+  column(0) = 1;
+  a(sinter::all, 0) = column;
+  a(0, 1) += 2;
+  return a;
+}

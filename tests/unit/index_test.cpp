@@ -101,6 +101,21 @@ TEST_F(indexing, neighbouring_index_arrays_stay_in_place_others_come_first) {
   EXPECT_EQ(a(all, i, i)(1, 2, 4).item<int>(), 89);  // a[1, 1, 1, 4]
 }
 
+TEST_F(indexing, masks_stand_for_the_indices_of_what_is_true) {
+  const array a = grid({3, 4}), rows{true, false, true}, columns{false, true, true, false};
+  EXPECT_EQ(values(a(a % 5 == 0)), (list{0, 5, 10}));
+  EXPECT_EQ(values(a(rows)), (list{0, 1, 2, 3, 8, 9, 10, 11}));
+  EXPECT_EQ(values(a(all, columns)), (list{1, 2, 5, 6, 9, 10}));
+  EXPECT_EQ(values(a(rows, columns)), (list{1, 10}));  // their indices go together
+  EXPECT_EQ(values(a(rows, 3)), (list{3, 11}));
+  EXPECT_EQ(values(a(rows, array{{0}, {3}})), (list{0, 8, 3, 11}));
+  EXPECT_EQ(a(a < 0).extents(), (shape{0}));
+  EXPECT_EQ(a(rows, newaxis).extents(), (shape{2, 1, 4}));
+  EXPECT_EQ(grid({2, 3, 4, 5})(all, grid({3, 4}) > 6).extents(), (shape{2, 5, 5}));
+  EXPECT_EQ(grid({2, 3, 4})(1, all, columns).extents(), (shape{2, 3}));  // separated by the range: first
+  EXPECT_EQ(zeros({0, 2})(zeros({0}, boolean)).extents(), (shape{0, 2}));
+}
+
 TEST_F(indexing, every_integer_dtype_indexes_and_keeps_its_dtype) {
   const array a = arange(5);
   for (const dtype t : {i8, i16, i32, i64, u8, u16, u32, u64})
@@ -109,7 +124,10 @@ TEST_F(indexing, every_integer_dtype_indexes_and_keeps_its_dtype) {
 }
 
 TEST_F(indexing, bad_indices_are_errors_at_their_line) {
-  const array a = grid({3, 4}), empty = zeros({0, 2});
+  array variable = grid({3, 4});
+  const array a = variable, empty = zeros({0, 2});
+  expect_error<index_error>([&] { variable(3); }, "index 3 is out of range for axis 0 with size 3");
+  expect_error<shape_error>([&] { variable(array{0, 1}, array{0, 1, 2}); }, "shapes [2] and [3] do not broadcast");
   expect_error<index_error>([&] { a(3); }, "index 3 is out of range for axis 0 with size 3");
   expect_error<index_error>([&] { a(0, -5); }, "index -5 is out of range for axis 1 with size 4");
   expect_error<index_error>([&] { a(end); }, "index 3 is out of range for axis 0 with size 3");
@@ -117,7 +135,10 @@ TEST_F(indexing, bad_indices_are_errors_at_their_line) {
   expect_error<index_error>([&] { a(ellipsis, 0, ellipsis); }, "more than one ellipsis");
   expect_error<index_error>([&] { a(range(0, 2, 0)); }, "step is 0");
   expect_error<index_error>([&] { empty(array{0}); }, "axis 0 of shape [0, 2] has no elements");
-  expect_error<type_error>([&] { a(a > 2); }, "boolean mask");
+  expect_error<shape_error>([&] { a(array{true, false}); }, "a mask of shape [2] does not fit an array of shape [3, ");
+  expect_error<shape_error>([&] { a(all, array{true, false}); }, "axis 1: 2 against 4");
+  expect_error<shape_error>([&] { a(array(true)); }, "rank 0");
+  expect_error<index_error>([&] { a(a > 2, 0); }, "too many indices");
   expect_error<type_error>([&] { a(array{1.0f}); }, "an index array of f32");
   expect_error<shape_error>([&] { a(array{0, 1}, array{0, 1, 2}); }, "shapes [2] and [3] do not broadcast");
 }

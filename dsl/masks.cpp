@@ -1,0 +1,255 @@
+// Finding elements by their values, made of the library's own lazy operations, so that every device runs it in
+// parallel: positions of true elements by descending a tree of counts, different values by a sorting network.
+#include "dsl/masks.hpp"
+
+#include "dsl/create.hpp"
+#include "dsl/join.hpp"
+#include "dsl/record_internal.hpp"
+#include "dsl/reduce.hpp"
+#include "dsl/shape_ops.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+namespace sinter {
+
+namespace {
+
+using jit::axis_map;
+using jit::op;
+
+/// With so few elements, positions and counts (and what is computed of them) fit i32, which is faster than i64.
+constexpr std::int64_t most_narrow = std::int64_t{1} << 30;
+dtype counting_type(std::int64_t elements) { return elements <= most_narrow ? i32 : i64; }
+
+array choose(const array& condition, const jit::input& a, const jit::input& b, const place& at) {
+  const jit::input in[] = {input_of(condition, at), a, b};
+  return wrap(jit::record(op::select, in, at));
+}
+array choose(const array& condition, const array& a, const array& b, const place& at) {
+  return choose(condition, input_of(a, at), input_of(b, at), at);
+}
+
+/// Elements first, first + 1, ... of an array of rank 1.
+array part(const array& x, std::int64_t first, std::int64_t count, const place& at) {
+  const axis_map map[] = {{first, 1, 0}};
+  return view(x, map, shape{count}, at);
+}
+
+void evaluate(std::span<const array> arrays, const place& at) { eval_all(arrays, at); }
+void evaluate(const array& x, const place& at) { eval_all(std::span<const array>(&x, 1), at); }
+
+// ---- Positions of true elements ----
+// A tree of counts: level 0 is the mask, each element of a higher level the sum of `fan` neighbours of the one below.
+// Output k then finds the k-th true element by itself: from the top down it goes to the child whose part of the count
+// holds it, `fan` reads a level. With 8 a tree takes a seventh of the mask's elements, and has 10 levels at 2^30.
+
+constexpr std::int64_t fan = 8;
+/// Levels that one launch descends: about 70 operations each, so that a launch stays below the limit of 512. Parts are
+/// counted from the mask upwards: the lower ones are the same kernels for every size.
+constexpr std::size_t levels_a_launch = 4;
+
+/// Sums of `fan` neighbours each; the last one may have fewer.
+array group_counts(const array& level, dtype type, const place& at) {
+  const std::int64_t groups = (level.size() - 1) / fan + 1, missing = groups * fan - level.size();
+  const array whole = missing == 0 ? level : concat({level, zeros({missing}, level.type(), at)}, 0, at);
+  return convert(sum(reshape(whole, {groups, fan}, at), 1, {}, at), type, at);
+}
+
+/// The children of `node`, at `level`, that hold the true elements number `rank` below it. Updates `rank` to count from
+/// the child's first. Reads past the last child are turned to the last element: what stands there doesn't matter, since
+/// the real children before already count more than `rank`.
+array descend(const array& level, const array& node, array& rank, const place& at) {
+  const array first = record(op::multiply, node, fan, at);
+  array child = first, running, skipped;
+  for (std::int64_t k = 0; k < fan - 1; ++k) {
+    const array sibling = k == 0 ? first : record(op::add, first, k, at);
+    const array inside = record(op::minimum, sibling, level.size() - 1, at);
+    const array count = convert(take(level, inside, 0, at), rank.type(), at);
+    running = k == 0 ? count : record(op::add, running, count, at);
+    const array passed = record(op::less_equal, running, rank, at);
+    child = record(op::add, child, convert(passed, rank.type(), at), at);
+    // Running counts never fall, so the last one passed is all that was passed.
+    const jit::input before = k == 0 ? input_of(scalar(0), at) : input_of(skipped, at);
+    skipped = choose(passed, input_of(running, at), before, at);
+  }
+  rank = record(op::subtract, rank, skipped, at);
+  return child;
+}
+
+/// Positions in C order of the elements that aren't zero: i64 [count]. Waits for the count; at most `levels_a_launch`
+/// levels of the descent are left pending, to run with what the caller makes of the positions.
+array true_positions(const array& x, const place& at) {
+  const array mask = convert(x, boolean, at);
+  // Truth that must be computed, or moved together, is stored once; of values in memory it is found where it is read.
+  if (!x.is_evaluated()) evaluate(mask, at);
+  const dtype type = counting_type(x.size());
+  std::vector<array> levels{ravel(mask, at)};
+  while (levels.back().size() > fan) levels.push_back(group_counts(levels.back(), type, at));
+  std::vector<array> counts(levels.begin() + 1, levels.end());
+  counts.push_back(sum(levels.back(), {}, {}, at));
+  evaluate(counts, at);
+  const auto total = counts.back().item<std::int64_t>(at);
+  if (total == 0) return convert(part(levels[0], 0, 0, at), i64, at);  // of x: on its device
+  array rank = convert(iota(total, at), type, at), node = zeros({total}, type, at);
+  for (std::size_t k = levels.size(); k-- > 0;) {
+    node = descend(levels[k], node, rank, at);
+    if (k == 0 || k % levels_a_launch != 0) continue;
+    const array both[] = {node, rank};
+    evaluate(both, at);
+  }
+  return convert(node, i64, at);
+}
+
+/// Positions in C order as one index for each axis of `extents`, the first axis first.
+std::vector<array> coordinates(array positions, const shape& extents, const place& at) {
+  std::vector<array> out;
+  for (int k = extents.rank() - 1; k > 0; --k) {
+    const array above = record(op::divide, positions, extents[k], at);  // nothing is negative: as good as rounding down
+    out.push_back(record(op::subtract, positions, record(op::multiply, above, extents[k], at), at));
+    positions = above;
+  }
+  out.push_back(positions);
+  std::reverse(out.begin(), out.end());
+  return out;
+}
+
+// ---- Sorting ----
+// Bitonic merges: whole blocks of 2, 4, 8, ... elements are sorted by comparing each element with one partner a stage.
+// The first stage of a merge mirrors the block, so that two ascending halves make one bitonic block and every
+// comparison puts the smaller element first. Partners are found by flipping bits of the position: numbers are
+// parameters of a kernel, so one kernel does all stages of every size.
+
+/// The partner of position i is i ^ flipped; the lower of both has no bit `half`.
+struct stage {
+  std::int64_t flipped, half;
+};
+
+/// Two stages run in a launch: an element then reads 4 and compares 3 times where two launches would read 2 + 2, write
+/// once more and compare twice. A third stage would double both again to save less.
+constexpr std::size_t stages_a_launch = 2;
+
+std::vector<stage> sorting_network(std::int64_t size) {
+  std::vector<stage> out;
+  for (std::int64_t block = 2; block <= size; block *= 2) {
+    out.push_back({block - 1, block / 2});
+    for (std::int64_t half = block / 4; half > 0; half /= 2) out.push_back({half, half});
+  }
+  // Stages that compare each element with itself change nothing; a kernel for fewer stages would have to be compiled.
+  while (out.size() % stages_a_launch != 0) out.push_back({0, 1});
+  return out;
+}
+
+array both_true(const array& a, const array& b, const place& at) { return record(op::logical_and, a, b, at); }
+array either_true(const array& a, const array& b, const place& at) { return record(op::logical_or, a, b, at); }
+array not_nan(const array& x, const place& at) { return record(op::logical_not, record(op::isnan, x, at), at); }
+
+/// Whether a comes before b where they differ: NaN is last and equals NaN, complex numbers go by real, then imaginary
+/// part, and are NaN when one part is.
+array precedes(const array& a, const array& b, const place& at) {
+  if (is_integer_or_bool(a.type())) return record(op::less, a, b, at);
+  if (is_real(a.type()))  // a number that isn't greater or equal is less, or meets NaN
+    return both_true(not_nan(a, at), record(op::logical_not, record(op::greater_equal, a, b, at), at), at);
+  const array re_a = record(op::real_part, a, at), re_b = record(op::real_part, b, at);
+  const array im_a = record(op::imag_part, a, at), im_b = record(op::imag_part, b, at);
+  const array by_imag = both_true(record(op::equal, re_a, re_b, at), record(op::less, im_a, im_b, at), at);
+  const array less = either_true(record(op::less, re_a, re_b, at), by_imag, at);
+  return both_true(not_nan(a, at), either_true(record(op::isnan, b, at), less, at), at);
+}
+
+/// Each pair of partners in order.
+array exchange(const array& values, const array& position, const stage& s, const place& at) {
+  const array other = take(values, record(op::bit_xor, position, s.flipped, at), 0, at);
+  const array is_lower = record(op::equal, record(op::bit_and, position, s.half, at), 0, at);
+  const array lower = choose(is_lower, values, other, at), upper = choose(is_lower, other, values, at);
+  return choose(precedes(upper, lower, at), other, values, at);
+}
+
+/// A value that nothing of the dtype comes after.
+scalar last_value(dtype type) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto bits = static_cast<unsigned>(8 * size_of(type));
+  switch (kind_of(type)) {
+    case kind::truth:
+      return true;
+    case kind::signed_integer:
+      return std::numeric_limits<std::int64_t>::max() >> (64 - bits);
+    case kind::unsigned_integer:
+      return std::numeric_limits<std::uint64_t>::max() >> (64 - bits);
+    case kind::real:
+      return nan;
+    case kind::complex:
+      return complex128{nan, nan};
+  }
+  return {};
+}
+
+/// x [n] in ascending order as precedes() has it, followed by last values up to a power of two; n > 0. Evaluated.
+array sorted(const array& x, const place& at) {
+  const auto size = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(x.size())));
+  array values = x;
+  if (size > x.size())
+    values = concat({x, full({size - x.size()}, last_value(x.type()), x.type(), at)}, 0, at);
+  evaluate(values, at);  // all stages read values in memory
+  const array position = convert(iota(size, at), counting_type(size), at);
+  std::size_t recorded = 0;
+  for (const stage& s : sorting_network(size)) {
+    values = exchange(values, position, s, at);
+    if (++recorded % stages_a_launch == 0) evaluate(values, at);
+  }
+  return values;
+}
+
+void check_mask(const array& mask, std::int64_t available, const place& at) {
+  if (mask.type() != boolean)
+    throw_type_error(fmt::format("compress: the mask is {}, not bool", to_string(mask.type())), at, "mask != 0");
+  if (mask.rank() != 1)
+    throw_shape_error(fmt::format("compress: a mask has one axis, not shape {}", to_string(mask.extents())), at,
+                      "x(mask) takes masks of more axes");
+  if (mask.size() > available)
+    throw_shape_error(fmt::format("compress: a mask of {} elements for {}", mask.size(), available), at);
+}
+
+}  // namespace
+
+std::vector<array> nonzero(const array& x, place at) {
+  // Evaluated here, together: later readers would each descend the tree again, and keep it and x in memory till then.
+  std::vector<array> out = coordinates(true_positions(x, at), x.extents(), at);
+  evaluate(out, at);
+  return out;
+}
+
+array flatnonzero(const array& x, place at) {
+  array positions = true_positions(x, at);
+  evaluate(positions, at);
+  return positions;
+}
+
+array argwhere(const array& x, place at) {
+  const array positions = flatnonzero(x, at);
+  if (x.rank() > 0) return stack(coordinates(positions, x.extents(), at), 1, at);
+  const axis_map map[1];  // rows without columns
+  return view(positions, map, shape{positions.size(), 0}, at);
+}
+
+array compress(const array& mask, const array& x, int axis, place at) {
+  const int k = checked_axis(axis, x.rank(), "compress", at);
+  check_mask(mask, x.extents()[k], at);
+  return take(x, flatnonzero(mask, at), k, at);
+}
+
+array compress(const array& mask, const array& x, place at) { return compress(mask, ravel(x, at), 0, at); }
+
+array unique(const array& x, place at) {
+  const array flat = ravel(x, at);
+  const std::int64_t n = flat.size();
+  if (n <= 1) return flat;
+  const array ordered = sorted(flat, at);
+  const array is_next = precedes(part(ordered, 0, n - 1, at), part(ordered, 1, n - 1, at), at);
+  return compress(concat({ones({1}, boolean, at), is_next}, 0, at), ordered, 0, at);
+}
+
+}  // namespace sinter
