@@ -106,4 +106,15 @@ TEST(cast, compound_assignment_keeps_the_dtype_on_its_left) {
   EXPECT_EQ(y.type(), f32);
 }
 
+// Found by the fuzzer: compilers turn this into one truncation, which keeps the sign of -0.5.
+TEST(cast, integers_made_of_small_negative_reals_are_zero_without_a_sign) {
+  for (const dtype real : {f16, bf16, f32, f64})
+    for (const dtype whole : {i8, i16, i32, i64}) {
+      const array x = full({40}, -0.5, real).astype(f64), there_and_back = x.astype(whole).astype(real);
+      EXPECT_FALSE(any_true(signbit(there_and_back)).item<bool>()) << to_string(real) << " " << to_string(whole);
+      eval(x);
+      EXPECT_EQ(sum(copysign(ones({40}), x.astype(whole))).item<double>(), 40) << to_string(whole);
+    }
+}
+
 }  // namespace

@@ -146,7 +146,6 @@ TEST(index, bad_indices_are_refused_at_the_line_that_writes_them) {
   EXPECT_TRUE(throws<index_error>([&] { x(ellipsis, ellipsis); }, {"ellipsis", here}));
   EXPECT_TRUE(throws<index_error>([&] { x(range(0, 2, 0)); }, {"step", here}));
   EXPECT_TRUE(throws<type_error>([&] { x(array{0.5f}); }, {"f32", here}));
-  EXPECT_TRUE(throws<type_error>([&] { x(x > 3); }, {"bool", here}));
   EXPECT_TRUE(throws<shape_error>([&] { x(array{0, 1}, array{0, 1, 2}); }, {"[2]", "[3]", here}));
   EXPECT_TRUE(throws<index_error>([&] { zeros({0, 2}, f32)(array{0}); }, {"no elements", here}));
   EXPECT_TRUE(throws<shape_error>([&] { transpose(x, {0, 0, 1}); }, {here}));

@@ -3,12 +3,15 @@
 #include "dsl/math.hpp"
 #include "dsl/ops.hpp"
 #include "dsl/shape_ops.hpp"
+#include "tests/support/executor.hpp"
+#include "tests/support/lcg.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <iterator>
 
 namespace sinter_test {
 
@@ -106,16 +109,65 @@ std::vector<array> lay_out(const std::vector<host_array>& inputs, layout way) {
   return out;
 }
 
+/// When a run evaluates.
+enum class schedule { at_the_end, after_every_statement, now_and_then };
+
+const char* to_string(schedule when) {
+  switch (when) {
+    case schedule::at_the_end:
+      return "at the end";
+    case schedule::after_every_statement:
+      return "evaluated after every statement";
+    case schedule::now_and_then:
+      break;
+  }
+  return "evaluated now and then";
+}
+
+/// The statements of one run of a program; the latest one made is what `statement` tells.
+class statements {
+ public:
+  statements(schedule when, std::uint32_t seed) : when_(when), numbers_(seed), outer_(current) { current = this; }
+  ~statements() { current = outer_; }
+  statements(const statements&) = delete;
+  statements& operator=(const statements&) = delete;
+
+  static thread_local statements* current;
+  int count() const { return count_; }
+
+  void next(std::span<const array* const> living) {
+    ++count_;
+    if (when_ == schedule::after_every_statement) return sinter::eval_all(living);
+    if (when_ == schedule::at_the_end || numbers_.below(3) != 0) return;
+    std::vector<const array*> some;
+    for (const array* a : living)
+      if (numbers_.below(2) == 0) some.push_back(a);
+    sinter::eval_all(some);
+    // Evaluated arrays, and buffers that are free again, are other things once the device is done with them.
+    if (numbers_.below(2) == 0) sinter::synchronize();
+  }
+
+ private:
+  schedule when_;
+  lcg numbers_;
+  statements* outer_;
+  int count_ = 0;
+};
+thread_local statements* statements::current = nullptr;
+
 class runner {
  public:
   explicit runner(const matrix_case& c) : c_(c) {}
 
   std::vector<std::string> run() {
-    for (const layout way : all_layouts) {
+    const std::vector<layout> ways =
+        c_.layouts.empty() ? std::vector<layout>(std::begin(all_layouts), std::end(all_layouts)) : c_.layouts;
+    for (const layout way : ways) {
       const std::string name = to_string(way);
       run_once(name, c_.inputs, way, c_.outputs, false);
       run_once(name + ", again", c_.inputs, way, c_.outputs, true);
     }
+    if (is_sequence_) run_scheduled(ways);
     if (c_.independent_axis) run_resized();
     if (!c_.other_inputs.empty()) run_once("another shape", c_.other_inputs, layout::evaluated, c_.other_outputs, true);
     if (c_.retype) run_retyped();
@@ -124,20 +176,25 @@ class runner {
 
  private:
   void run_once(const std::string& name, const std::vector<host_array>& inputs, layout way,
-                const std::vector<expectation>& outputs, bool is_warm) {
+                const std::vector<expectation>& outputs, bool is_warm, schedule when = schedule::at_the_end,
+                std::uint32_t seed = 0) {
     try {
       const std::vector<array> in = lay_out(inputs, way);
       std::vector<array> out;
       const sinter::statistics added = counted([&] {
+        statements run(when, seed);
         out = c_.body(in);
         sinter::eval_all(out);
+        is_sequence_ = is_sequence_ || run.count() > 0;
       });
       if (is_warm && added.compiles != 0) note(name, fmt::format("{} kernels compiled, not 0", added.compiles));
       const bool has_pending = way == layout::times_one || way == layout::flipped_pending || way == layout::mixed;
-      const bool is_counted = c_.launches > 0 && (c_.launches_when_pending || !has_pending);
+      const bool is_counted =
+          c_.launches > 0 && when == schedule::at_the_end && (c_.launches_when_pending || !has_pending);
       if (is_counted && added.launches != static_cast<std::uint64_t>(c_.launches))
         note(name, fmt::format("{} launches, not {}", added.launches, c_.launches));
       compare(name, out, outputs);
+      if (is_sequence_) compare_inputs(name, in, inputs);
     } catch (const std::exception& e) { note(name, fmt::format("threw: {}", e.what())); }
   }
 
@@ -148,6 +205,27 @@ class runner {
         note(name, fmt::format("output {} is {}, not {}", k, to_string(out[k].type()), to_string(outputs[k].type)));
       if (const std::string d = difference(from_device(out[k]), outputs[k].want, outputs[k].how); !d.empty())
         note(name, fmt::format("output {}: {}", k, d));
+    }
+  }
+
+  /// What a program writes to are its own copies.
+  void compare_inputs(const std::string& name, const std::vector<array>& in, const std::vector<host_array>& inputs) {
+    for (std::size_t k = 0; k < in.size(); ++k)
+      if (const std::string d = difference(from_device(in[k]), inputs[k], {0, 0, true}); !d.empty())
+        note(name, fmt::format("input {} was written to: {}", k, d));
+  }
+
+  void run_scheduled(const std::vector<layout>& ways) {
+    std::uint32_t seed = 1;
+    for (const layout way : ways) {
+      // Each cut makes other kernels, which cost the compilers time.
+      const bool is_wanted = executor == "interpreter" || way == layout::evaluated || way == layout::mixed;
+      if (!is_wanted) continue;
+      for (const schedule when : {schedule::after_every_statement, schedule::now_and_then}) {
+        const std::string name = fmt::format("{}, {} (seed {})", to_string(way), to_string(when), ++seed);
+        run_once(name, c_.inputs, way, c_.outputs, false, when, seed);
+        if (way == layout::evaluated) run_once(name + ", again", c_.inputs, way, c_.outputs, true, when, seed);
+      }
     }
   }
 
@@ -193,11 +271,16 @@ class runner {
 
   const matrix_case& c_;
   std::vector<std::string> failures_;
+  bool is_sequence_ = false;  // whether the program told of its statements
 };
 
 }  // namespace
 
 std::vector<std::string> failures_of(const matrix_case& c) { return runner(c).run(); }
+
+void statement(std::span<const array* const> living) {
+  if (statements::current != nullptr) statements::current->next(living);
+}
 
 const char* to_string(layout way) {
   switch (way) {

@@ -1,5 +1,6 @@
 // One program, run many ways: with its inputs computed, pending, and as views of larger arrays; each way twice, then on
-// another shape, then in another dtype. The results must never differ, and kernels must be reused.
+// another shape, then in another dtype; evaluated at its end, after every statement, and now and then. The results must
+// never differ, kernels must be reused, and the inputs must stay what they were.
 #pragma once
 
 #include "dsl/device.hpp"
@@ -8,6 +9,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +24,33 @@ struct expectation {
 };
 
 using program = std::function<std::vector<sinter::array>(const std::vector<sinter::array>&)>;
+
+/// How an input reaches a program.
+enum class layout {
+  evaluated,
+  times_one,
+  flipped_twice,
+  flipped_pending,
+  strided,
+  offset,
+  transposed,
+  reversed,
+  mixed
+};
+inline constexpr layout all_layouts[] = {layout::evaluated,       layout::times_one, layout::flipped_twice,
+                                         layout::flipped_pending, layout::strided,   layout::offset,
+                                         layout::transposed,      layout::reversed,  layout::mixed};
+/// For programs that take long.
+inline const std::vector<layout> few_layouts{layout::evaluated, layout::mixed};
+
+/// For programs that are a sequence of statements, after each of them, with the arrays that live on: a run may evaluate
+/// some of them there. A program that calls it is run with other schedules, too. Outside a run it does nothing.
+void statement(std::span<const sinter::array* const> living);
+template <class... Arrays>
+void statement(const Arrays&... living) {
+  const sinter::array* const list[] = {&living...};
+  statement(std::span<const sinter::array* const>(list));
+}
 
 struct matrix_case {
   std::vector<host_array> inputs;
@@ -41,26 +70,13 @@ struct matrix_case {
   /// Another shape, for programs without such an axis.
   std::vector<host_array> other_inputs = {};
   std::vector<expectation> other_outputs = {};
+  /// Empty: all_layouts.
+  std::vector<layout> layouts = {};
 };
 
 /// Runs all of it; a sentence for each failure.
 std::vector<std::string> failures_of(const matrix_case& c);
 
-/// How an input reaches a program.
-enum class layout {
-  evaluated,
-  times_one,
-  flipped_twice,
-  flipped_pending,
-  strided,
-  offset,
-  transposed,
-  reversed,
-  mixed
-};
-inline constexpr layout all_layouts[] = {layout::evaluated,       layout::times_one, layout::flipped_twice,
-                                         layout::flipped_pending, layout::strided,   layout::offset,
-                                         layout::transposed,      layout::reversed,  layout::mixed};
 const char* to_string(layout way);
 /// `x` on the default device, laid out in that way; `number` is which input it is (for `mixed`).
 sinter::array laid_out(const host_array& x, layout way, std::size_t number);
