@@ -1,0 +1,30 @@
+// The same statements through the library.
+#pragma once
+
+#include "tests/fuzz/step.hpp"
+
+namespace sinter_test::fuzz {
+
+/// The arrays of a program.
+class library {
+ public:
+  explicit library(int count) : arrays_(static_cast<std::size_t>(count)) {}
+  /// Records one statement; throws what the library throws.
+  void run(const step& s);
+  sinter::array& operator[](int k) { return arrays_[static_cast<std::size_t>(k)]; }
+  /// Evaluates all.
+  void settle();
+
+ private:
+  sinter::array result_of(const step& s);
+  void assign(const step& s);
+  void scatter(const step& s);
+  sinter::array joined(const step& s);
+  sinter::array reduced(const step& s);
+  sinter::array reshaped(const step& s);
+  std::vector<sinter::array> operands(const step& s);
+
+  std::vector<sinter::array> arrays_;
+};
+
+}  // namespace sinter_test::fuzz
