@@ -1,6 +1,8 @@
 // What the samples share: the command line, timing, counting launches, and the row that each form prints.
 #pragma once
 
+#include "picture.hpp"
+
 #include <sinter/array.hpp>
 #include <sinter/device.hpp>
 
@@ -45,9 +47,11 @@ class report {
  public:
   explicit report(std::string sample) : sample_(std::move(sample)) {}
 
-  /// `call` returns evaluated arrays; `error(result)` compares them with plain C++. The fixed form is one launch.
+  /// `call` returns evaluated arrays; `error(result)`, asked once at the end, compares them with plain C++. A call may
+  /// go on from where the last one left its variables. The fixed form is one launch a call, or `most_launches`.
   template <class Call, class Error>
-  void row(const std::string& form, double tolerance, Call call, Error error, const std::string& suffix = "") {
+  void row(const std::string& form, double tolerance, Call call, Error error, const std::string& suffix = "",
+           std::uint64_t most_launches = 1) {
     std::optional<decltype(call())> result;  // reset before each call: large results needn't fit twice
     const auto timed_us = [&] {
       result.reset();
@@ -64,7 +68,7 @@ class report {
       later.push_back(timed_us());
     std::nth_element(later.begin(), later.begin() + static_cast<std::ptrdiff_t>(later.size() / 2), later.end());
     const double largest = error(*result);
-    const bool ok = largest <= tolerance && (form != "fixed" || launches == 1);
+    const bool ok = largest <= tolerance && launches > 0 && (form != "fixed" || launches <= most_launches);
     all_ok_ = all_ok_ && ok;
     std::printf(format_, (sample_ + suffix).c_str(), form.c_str(),
                 sinter::default_device().is_cuda() ? "cuda" : "cpu", static_cast<unsigned long long>(launches),
@@ -72,35 +76,49 @@ class report {
     std::fflush(stdout);
   }
 
-  /// Reads --device cpu|cuda and --format table|kv (samples/run draws its own table, from kv).
+  /// Writes what `paint` returns, u8 [height, width] or [height, width, 3], to the file that --picture names, if any.
+  template <class Paint>
+  void picture(Paint paint) {
+    if (!picture_.empty()) write_picture(picture_, paint());
+    painted_ = true;
+  }
+
+  /// Reads --device cpu|cuda, --picture FILE and --format table|kv (samples/run draws its own table, from kv).
   bool read_options(int argc, char** argv) {
     for (int k = 1; k + 1 < argc; k += 2) {
       const std::string option = argv[k], value = argv[k + 1];
       if (option == "--device" && value == "cpu") sinter::set_default_device(sinter::cpu());
       else if (option == "--device" && value == "cuda") sinter::set_default_device(sinter::cuda());
-      else if (option == "--format" && value == "table") format_ = "%-18s %-8s %-6s %8llu %10.1f %12.1f %10.2g %s\n";
+      else if (option == "--format" && value == "table") format_ = "%-24s %-8s %-6s %8llu %10.1f %12.1f %10.2g %s\n";
+      else if (option == "--picture" && !value.empty()) picture_ = value;
       else if (option != "--format" || value != "kv") return false;
     }
     return argc % 2 == 1;
   }
   bool all_ok() const { return all_ok_; }
+  /// Whether --picture names a file although the sample paints none.
+  bool wants_more() const { return !picture_.empty() && !painted_; }
 
  private:
-  std::string sample_;
+  std::string sample_, picture_;
   const char* format_ = "sample=%s form=%s device=%s launches=%llu first_ms=%.1f then_us=%.1f max_err=%.2g ok=%s\n";
-  bool all_ok_ = true;
+  bool all_ok_ = true, painted_ = false;
 };
 
-/// The body of main: exit status 0 when every row is ok.
+/// The body of main: exit status 0 when every row is ok, 2 for a wrong command line.
 template <class Body>
 int run(const char* sample, int argc, char** argv, Body body) {
   try {
     report r(sample);
     if (!r.read_options(argc, argv)) {
-      std::fprintf(stderr, "usage: %s [--device cpu|cuda] [--format table|kv]\n", sample);
+      std::fprintf(stderr, "usage: %s [--device cpu|cuda] [--format table|kv] [--picture FILE]\n", sample);
       return 2;
     }
     body(r);
+    if (r.wants_more()) {
+      std::fprintf(stderr, "%s paints no picture\n", sample);
+      return 2;
+    }
     return r.all_ok() ? 0 : 1;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "%s: %s\n", sample, e.what());
