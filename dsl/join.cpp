@@ -189,31 +189,12 @@ padding checked_padding(const shape& extents, std::span<const pad_width> widths,
   return p;
 }
 
-/// bool < unsigned < signed < real < complex.
-constexpr int height(dtype type) {
-  switch (kind_of(type)) {
-    case kind::truth:
-      return 0;
-    case kind::unsigned_integer:
-      return 1;
-    case kind::signed_integer:
-      return 2;
-    case kind::real:
-      return 3;
-    default:
-      return 4;
-  }
-}
-
 array filler(const operand& value, dtype type, const place& at) {
   const jit::node* given = value.node();
   if (!given) return constant(value.number(), type, at);
   if (given->extents.rank() != 0)
     throw_shape_error(fmt::format("pad: the value has shape {}, not []", to_string(given->extents)), at);
-  if (height(given->type) > height(type))
-    throw_type_error(
-        fmt::format("pad: an array of {} cannot hold the value's {}", to_string(type), to_string(given->type)), at,
-        fmt::format("pad x.astype({})", to_string(given->type)));
+  check_kind(type, given->type, "pad", at, fmt::format("pad x.astype({})", to_string(given->type)));
   return wrap(jit::make_convert(value.node(), type, at));
 }
 

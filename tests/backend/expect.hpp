@@ -60,6 +60,20 @@ class wide_indices {
   wide_indices& operator=(const wide_indices&) = delete;
 };
 
+/// Sets limits of what may be pending while it lives.
+class recording {
+ public:
+  explicit recording(const sinter::recording_limits& l) : before_(sinter::get_recording_limits()) {
+    sinter::set_recording_limits(l);
+  }
+  ~recording() { sinter::set_recording_limits(before_); }
+  recording(const recording&) = delete;
+  recording& operator=(const recording&) = delete;
+
+ private:
+  sinter::recording_limits before_;
+};
+
 /// f() must throw E with all of these words in its message.
 template <class E, class F>
 testing::AssertionResult throws(F&& f, std::initializer_list<std::string> words = {}) {

@@ -14,18 +14,6 @@ namespace {
 
 const range backwards(end, begin, -1);
 
-/// Sets limits of what may be pending for one test.
-class recording {
- public:
-  explicit recording(const recording_limits& l) : before_(get_recording_limits()) { set_recording_limits(l); }
-  ~recording() { set_recording_limits(before_); }
-  recording(const recording&) = delete;
-  recording& operator=(const recording&) = delete;
-
- private:
-  recording_limits before_;
-};
-
 /// Launches of one operation while it lives.
 class smallest_launches {
  public:

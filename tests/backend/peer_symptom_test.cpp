@@ -14,17 +14,6 @@ namespace {
 
 const range backwards(end, begin, -1);
 
-/// Sets limits of what may be pending for one test.
-class recording {
- public:
-  explicit recording(const recording_limits& l) : before_(get_recording_limits()) { set_recording_limits(l); }
-  ~recording() { set_recording_limits(before_); }
-  recording(const recording&) = delete;
-  recording& operator=(const recording&) = delete;
-
- private:
-  recording_limits before_;
-};
 constexpr recording_limits unlimited{.operations = std::int64_t{1} << 60, .bytes = std::int64_t{1} << 60};
 
 std::uint64_t bytes_in_use() { return stats().bytes_in_use; }
