@@ -433,8 +433,8 @@ void cuda_parts(const std::vector<emitter>& parts, const std::string& name, writ
     {
       const auto own = w.block("if (block < {0}across * {0}down)", p);
       w.line("const int height = blockDim.x >> {}shift;", p);
-      w.line("const int own_x = threadIdx.x & ((1 << {}shift) - 1);", p);
-      w.line("const long long x = ((long long)(block % {0}across) << {0}shift) + own_x;", p);
+      w.line("const long long x = ((long long)(block % {0}across) << {0}shift) + "
+             "(threadIdx.x & ((1 << {0}shift) - 1));", p);
       w.line("const long long y = (long long)(block / {0}across) * height + (threadIdx.x >> {0}shift);", p);
       w.line("return {}_{}(x, y, (long long){}down * height, {});", name, k, p, parts[k].cuda_arguments(p));
     }
