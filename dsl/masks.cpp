@@ -25,10 +25,6 @@ using jit::op;
 constexpr std::int64_t most_narrow = std::int64_t{1} << 30;
 dtype counting_type(std::int64_t elements) { return elements <= most_narrow ? i32 : i64; }
 
-array choose(const array& condition, const jit::input& a, const jit::input& b, const place& at) {
-  const jit::input in[] = {input_of(condition, at), a, b};
-  return wrap(jit::record(op::select, in, at));
-}
 array choose(const array& condition, const array& a, const array& b, const place& at) {
   return choose(condition, input_of(a, at), input_of(b, at), at);
 }

@@ -35,6 +35,11 @@ inline array record(jit::op code, const jit::input& a, const jit::input& b, cons
   const jit::input in[] = {a, b};
   return wrap(jit::record(code, in, at));
 }
+/// `a` where `condition` holds, else `b`.
+inline array choose(const array& condition, const jit::input& a, const jit::input& b, const place& at) {
+  const jit::input in[] = {input_of(condition, at), a, b};
+  return wrap(jit::record(jit::op::select, in, at));
+}
 inline array record(jit::op code, const array& a, const scalar& b, const place& at) {
   return record(code, input_of(a, at), input_of(b, at), at);
 }

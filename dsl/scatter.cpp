@@ -133,10 +133,6 @@ array interval_of(const array& x, std::int64_t bins, double low, double high, co
                      "take real(x), imag(x) or abs(x)");
   const place& at = w.at;
   const array v = convert(x, f64, at), edges = histogram_edges(bins, low, high, at);
-  const auto choose = [&](const array& condition, const jit::input& a, const jit::input& b) {
-    const jit::input in[] = {input_of(condition, at), a, b};
-    return wrap(jit::record(op::select, in, at));
-  };
   const auto edge = [&](const array& i) {
     const indexed_axis indexed[] = {{0, &i}};
     return gather(edges, indexed, 0, at);
@@ -151,7 +147,7 @@ array interval_of(const array& x, std::int64_t bins, double low, double high, co
   i = record(op::maximum, i, 0, at);
   const array next = record(op::greater_equal, v, edge(record(op::add, i, 1, at)), at);
   i = record(op::minimum, record(op::add, i, convert(next, i64, at), at), bins - 1, at);
-  return choose(inside, input_of(i, at), input_of(scalar(bins), at));
+  return choose(inside, input_of(i, at), input_of(scalar(bins), at), at);
 }
 
 /// Without the last place, which is for what counts nowhere.

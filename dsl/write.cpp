@@ -171,11 +171,6 @@ array reduction(op code, const array& x, int axis, const place& at) {
   return wrap(jit::record_reduction(code, input_of(x, at), std::uint32_t{1} << axis, false, at));
 }
 
-array select(const array& condition, const array& a, const jit::input& b, const place& at) {
-  const jit::input in[] = {input_of(condition, at), input_of(a, at), b};
-  return wrap(jit::record(op::select, in, at));
-}
-
 std::int64_t product_of(std::span<const std::int64_t> extents) { return shape(extents).size(); }
 
 /// [before, elements, after], `first` axes before: with the elements' extents, as axes of the base.
@@ -214,13 +209,13 @@ array combined_in_order(const array& base, const array& values, const picks& p, 
   const axis_map of_hits[] = {{0, 1, 1}, {0, 1, 2}}, of_values[] = {{0, 1, 0}, {0, 1, 1}, {0, 1, 3}};
   const array listed = wrap(jit::make_reshape(values.node(), {before, n, after}, at));
   const array each =
-      select(view(hits, of_hits, {before, n, m, after}, at), view(listed, of_values, {before, n, m, after}, at),
-             input_of(constant(is_product ? 1 : 0, base.type(), at), at), at);
+      choose(view(hits, of_hits, {before, n, m, after}, at),
+             input_of(view(listed, of_values, {before, n, m, after}, at), at), input_of(constant(is_product ? 1 : 0, base.type(), at), at), at);
   const array total = reduction(is_product ? op::reduce_prod : op::reduce_sum, each, 1, at);
   const array any = view(reduction(op::reduce_any, hits, 0, at), columns, {before, m, after}, at);
   const array changed = record(how, base, as_base(total, base.extents(), p, part.table, at), at);
   // Elements that nothing is written to keep their bits: -0 + 0 and inf * (1 + 0i) are other numbers.
-  return select(as_base(any, base.extents(), p, part.table, at), changed, input_of(base, at), at);
+  return choose(as_base(any, base.extents(), p, part.table, at), input_of(changed, at), input_of(base, at), at);
 }
 
 }  // namespace
@@ -348,7 +343,8 @@ array write_taken(const array& a, const index_plan& p, const jit::input& x, cons
       axis_map map[max_rank];
       for (int k = 0; k < mask.rank(); ++k) map[k] = {0, 1, p.taken[0].axis + k};
       const array chosen = view(mask, {map, static_cast<std::size_t>(mask.rank())}, p.extents, w.at);
-      return updated(a, p, select(chosen, combined(old, value.in, w), input_of(old, w.at), w.at), w.at);
+      const array fresh = combined(old, value.in, w);
+      return updated(a, p, choose(chosen, input_of(fresh, w.at), input_of(old, w.at), w.at), w.at);
     }
   }
   const picks selected = pick(p);

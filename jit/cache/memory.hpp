@@ -15,7 +15,6 @@ struct cached_kernel {
   std::vector<kernel> parts;
   std::vector<const kernel*> list;  ///< of the parts
   kernel_key key;
-  std::vector<std::shared_ptr<const user_kernel>> users;  ///< keeps what the parts' calls point at
   std::string name;
   std::unique_ptr<runtime::function> function;  ///< null: interpreted
   std::mutex building;
