@@ -1,5 +1,7 @@
 #include "jit/user_kernel.hpp"
 
+#include "jit/codegen/dialect.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,6 +31,11 @@ bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
 bool is_identifier_part(char c) { return is_letter(c) || c == '_' || (c >= '0' && c <= '9'); }
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 bool is_blank_text(std::string_view text) { return std::ranges::all_of(text, is_blank); }
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return text;
+}
 
 std::optional<dtype> dtype_named(std::string_view name) {
   for (int k = 0; k < dtype_count; ++k)
@@ -75,6 +82,28 @@ class parser {
     if (out.size() > most_parameters)
       fail(fmt::format("{}: {} {} parameters, at most {} are possible", kernel_, out.size(), role, most_parameters));
     return out;
+  }
+
+  /// An expression of a reduction: no statement, and none of CuPy's names of what this library can't give.
+  void check_expression(std::string_view text, std::string_view role) const {
+    if (is_blank_text(text)) fail(fmt::format("{}: the {} expression is empty", kernel_, role));
+    if (trimmed(text).ends_with(';'))
+      fail(fmt::format("{}: the {} expression ends with \";\"", kernel_, role),
+           "map, reduce and identity are expressions; statements go in the post-map or, as functions, in the preamble");
+    check_words(text, role);
+  }
+
+  void check_words(std::string_view text, std::string_view role) const {
+    for (std::size_t k = 0; k < text.size();) {
+      const std::size_t begin = k;
+      while (k < text.size() && is_identifier_part(text[k])) ++k;
+      const std::string_view word = text.substr(begin, k - begin);
+      if (word == "_J" || word == "_in_ind" || word == "_out_ind" || word.starts_with("_raw_"))
+        fail(fmt::format("{}: the {} uses \"{}\", but positions and raw inputs are not available in this version",
+                         kernel_, role, word),
+             "positions can be an input of their own: k(x, arange(n))");
+      if (word.empty()) ++k;
+    }
   }
 
   void check_names(const user_kernel& k) const {
@@ -161,7 +190,10 @@ kernel_store& store() {
 std::string text_of(const user_kernel& k) {
   std::string text;
   const auto add = [&](std::string_view part) { text += fmt::format("{}:{}", part.size(), part); };
-  for (const std::string* part : {&k.name, &k.body, &k.preamble}) add(*part);
+  const reduction_text& r = k.reduction;
+  for (const std::string* part : {&k.name, &k.body, &k.preamble, &r.map, &r.reduce, &r.post_map, &r.identity,
+                                  &r.accumulator})
+    add(*part);
   for (const auto* list : {&k.inputs, &k.outputs}) {
     add(fmt::to_string(list->size()));
     for (const user_parameter& p : *list) {
@@ -173,111 +205,26 @@ std::string text_of(const user_kernel& k) {
   return text;
 }
 
-// ---- Binding of a call ----
-
-class binder {
- public:
-  binder(const user_kernel& k, std::span<const input> operands, const place& at)
-      : k_(k), operands_(operands), at_(at) {}
-
-  /// The dtype of each input.
-  std::vector<dtype> input_types() {
-    for (std::size_t p = 0; p < operands_.size(); ++p)
-      if (operands_[p].array) bind_array(p);
-    for (std::size_t p = 0; p < operands_.size(); ++p)
-      if (!operands_[p].array && k_.inputs[p].is_placeholder() && !bound(k_.inputs[p])) bind_numbers(k_.inputs[p].type);
-    std::vector<dtype> types;
-    for (const user_parameter& p : k_.inputs) types.push_back(*type_of(p));
-    return types;
-  }
-
-  std::shared_ptr<const user_kernel> kernel(const std::vector<dtype>& input_types) {
-    bound_key key{k_.identity, 0};
-    for (const dtype t : input_types) key.types = key.types << 4 | static_cast<std::uint64_t>(t);
-    kernel_store& s = store();
-    const std::lock_guard lock(s.mutex);
-    std::shared_ptr<const user_kernel>& slot = s.bound[key];
-    if (!slot) {
-      auto made = std::make_shared<user_kernel>(k_);
-      made->input_types = input_types;
-      made->placeholders = letters_;
-      for (const user_parameter& p : k_.outputs) made->output_types.push_back(output_type(p));
-      made->identity = ++s.last_identity;
-      slot = std::move(made);
-    }
-    return slot;
-  }
-
-  /// Before anything is interned: outputs take their types from inputs.
-  dtype output_type(const user_parameter& p) const {
-    const std::optional<dtype> t = type_of(p);
-    if (!t)
-      throw_type_error(fmt::format("{}: the type {} of output {} is not deducible: no input has it", k_.name, p.type,
-                                   p.name),
-                       at_, "give the output a fixed type, such as f32");
-    return *t;
-  }
-
- private:
-  const dtype* bound(const user_parameter& p) const {
-    for (const auto& [letter, type] : letters_)
-      if (letter == p.type[0]) return &type;
-    return nullptr;
-  }
-
-  std::optional<dtype> type_of(const user_parameter& p) const {
-    if (!p.is_placeholder()) return dtype_named(p.type);
-    const dtype* t = bound(p);
-    return t ? std::optional(*t) : std::nullopt;
-  }
-
-  void bind_array(std::size_t k) {
-    const user_parameter& p = k_.inputs[k];
-    const dtype given = operands_[k].array->type;
-    const std::optional<dtype> wanted = type_of(p);
-    if (!wanted) letters_.emplace_back(p.type[0], given);
-    if (!wanted || *wanted == given) return;
-    const std::string because = p.is_placeholder() ? fmt::format(", since {} is {}", p.type, to_string(*wanted)) : "";
-    throw_type_error(fmt::format("{}: {} is {}, but its parameter is {}{}", k_.name, p.name, to_string(given),
-                                 to_string(*wanted), because),
-                     operands_[k].site, fmt::format("convert it: {}.astype({})", p.name, to_string(*wanted)));
-  }
-
-  /// A placeholder that no array carries: the common C++ dtype of its numbers.
-  void bind_numbers(const std::string& letter) {
-    std::vector<input> numbers;
-    for (std::size_t k = 0; k < operands_.size(); ++k)
-      if (k_.inputs[k].type == letter) numbers.push_back(operands_[k]);
-    letters_.emplace_back(letter[0], common_type(numbers, k_.name, at_));
-  }
-
-  const user_kernel& k_;
-  std::span<const input> operands_;
-  const place& at_;
-  std::vector<std::pair<char, dtype>> letters_;
-};
-
-}  // namespace
-
-std::shared_ptr<const user_kernel> parse_user_kernel(std::string_view name, std::string_view inputs,
-                                                     std::string_view outputs, std::string_view body,
-                                                     std::string_view preamble, std::vector<std::string> options,
-                                                     const place& at) {
-  const parser p(name, at);
+/// What both kinds of kernel have: names, parameters and the text around the body.
+std::shared_ptr<user_kernel> parse_frame(const parser& p, std::string_view name, std::string_view inputs,
+                                         std::string_view outputs, std::string_view preamble,
+                                         std::vector<std::string> options, const place& at) {
   p.check_kernel_name();
   auto k = std::make_shared<user_kernel>();
   k->name = name;
   k->inputs = p.parameters(inputs, "input");
   k->outputs = p.parameters(outputs, "output");
-  k->body = body;
   k->preamble = preamble;
   k->options = std::move(options);
   k->site = at;
   p.check_names(*k);
   if (k->outputs.empty())
     p.fail(fmt::format("{}: no output parameters", name), "a kernel has at least one output: \"T z\"");
-  if (is_blank_text(body)) p.fail(fmt::format("{}: the body is empty", name));
+  return k;
+}
 
+/// The kernel of that text that was there first, or else `k`.
+std::shared_ptr<const user_kernel> interned(std::shared_ptr<user_kernel> k) {
   kernel_store& s = store();
   const std::lock_guard lock(s.mutex);
   std::shared_ptr<const user_kernel>& slot = s.parsed[text_of(*k)];
@@ -288,37 +235,78 @@ std::shared_ptr<const user_kernel> parse_user_kernel(std::string_view name, std:
   return slot;
 }
 
-std::vector<node_ref> record_call(const std::shared_ptr<const user_kernel>& kernel, std::span<const input> operands,
-                                  const place& at) {
-  if (operands.size() != kernel->inputs.size())
-    throw_type_error(fmt::format("{}: takes {} input(s), {} given", kernel->name, kernel->inputs.size(),
-                                 operands.size()),
-                     at);
-  binder b(*kernel, operands, at);
-  const std::vector<dtype> types = b.input_types();
-  for (const user_parameter& p : kernel->outputs) b.output_type(p);
-  const shape extents = broadcast_extents(operands, kernel->name, at);
-
-  std::vector<node_ref> made;
-  std::vector<node*> nodes;
-  for (std::size_t k = 0; k < operands.size(); ++k) {
-    if (!operands[k].array) made.push_back(make_scalar(operands[k].number, types[k], operands[k].site));
-    nodes.push_back(operands[k].array ? operands[k].array : made.back().get());
+/// The dtype whose element in a kernel is what the user named: a dtype, a bound letter, or C++ ("long long").
+std::optional<dtype> accumulator_type(const user_kernel& k) {
+  const std::string& type = k.reduction.accumulator;
+  if (type.empty()) {
+    const dtype first = k.output_types[0];
+    return is_real(first) && size_of(first) == 2 ? dtype::f32 : first;
   }
-  auto facts = std::make_unique<attribute>();
-  facts->kernel = b.kernel(types);
-  const std::vector<dtype>& results = facts->kernel->output_types;
-  for (const dtype t : results) checked_bytes(extents, t);
-  const node_ref call = make_node(op::call, results[0], extents, nodes, at, std::move(facts));
+  if (const std::optional<dtype> named = user_parameter{type, ""}.type_in(k.placeholders)) return named;
+  for (int t = 0; t < dtype_count; ++t)
+    if (type == c_type(static_cast<dtype>(t))) return static_cast<dtype>(t);
+  return std::nullopt;
+}
 
-  std::vector<node_ref> out;
-  node* operand = call.get();
-  for (std::size_t k = 0; k < results.size(); ++k) {
-    auto which = std::make_unique<attribute>();
-    which->output = static_cast<std::int32_t>(k);
-    out.push_back(make_node(op::result, results[k], extents, {&operand, 1}, at, std::move(which)));
+}  // namespace
+
+std::optional<dtype> user_parameter::type_in(const letters& bound) const {
+  if (!is_placeholder()) return dtype_named(type);
+  for (const auto& [letter, dtype_bound] : bound)
+    if (letter == type[0]) return dtype_bound;
+  return std::nullopt;
+}
+
+std::shared_ptr<const user_kernel> parse_user_kernel(std::string_view name, std::string_view inputs,
+                                                     std::string_view outputs, std::string_view body,
+                                                     std::string_view preamble, std::vector<std::string> options,
+                                                     const place& at) {
+  const parser p(name, at);
+  std::shared_ptr<user_kernel> k = parse_frame(p, name, inputs, outputs, preamble, std::move(options), at);
+  if (is_blank_text(body)) p.fail(fmt::format("{}: the body is empty", name));
+  k->body = body;
+  return interned(std::move(k));
+}
+
+std::shared_ptr<const user_kernel> parse_user_reduction(std::string_view name, std::string_view inputs,
+                                                        std::string_view outputs, reduction_text text,
+                                                        std::string_view preamble, std::vector<std::string> options,
+                                                        const place& at) {
+  const parser p(name, at);
+  std::shared_ptr<user_kernel> k = parse_frame(p, name, inputs, outputs, preamble, std::move(options), at);
+  if (k->inputs.empty())
+    p.fail(fmt::format("{}: no input parameters", name), "a reduction has at least one input: \"T x\"");
+  p.check_expression(text.map, "map");
+  p.check_expression(text.reduce, "reduce");
+  if (!is_blank_text(text.identity)) p.check_expression(text.identity, "identity");
+  else text.identity.clear();
+  p.check_words(text.post_map, "post-map");
+  if (is_blank_text(text.post_map)) text.post_map.clear();
+  if (text.post_map.empty() && k->outputs.size() > 1)
+    p.fail(fmt::format("{}: the post-map is empty, but there are {} outputs", name, k->outputs.size()),
+           "give each its value: \"y = a.first; z = a.second\"");
+  text.accumulator = std::string(trimmed(text.accumulator));
+  k->reduction = std::move(text);
+  return interned(std::move(k));
+}
+
+std::shared_ptr<const user_kernel> bind_user_kernel(const user_kernel& k, const std::vector<dtype>& input_types,
+                                                    const letters& bound) {
+  bound_key key{k.identity, 0};
+  for (const dtype t : input_types) key.types = key.types << 4 | static_cast<std::uint64_t>(t);
+  kernel_store& s = store();
+  const std::lock_guard lock(s.mutex);
+  std::shared_ptr<const user_kernel>& slot = s.bound[key];
+  if (!slot) {
+    auto made = std::make_shared<user_kernel>(k);
+    made->input_types = input_types;
+    made->placeholders = bound;
+    for (const user_parameter& p : k.outputs) made->output_types.push_back(*p.type_in(bound));
+    if (k.is_reduction()) made->accumulator_type = accumulator_type(*made);
+    made->identity = ++s.last_identity;
+    slot = std::move(made);
   }
-  return out;
+  return slot;
 }
 
 }  // namespace sinter::jit
