@@ -1,389 +1,305 @@
-// The interpreter's control: blocks of elements, loops, indices and memory. Each instruction's values lie in an array
-// of lanes; the arrays are kept by the thread from one kernel to the next.
+// The interpreter's control: blocks of elements, and loops.
 #include "jit/interpret.hpp"
 
-#include "jit/interpret_internal.hpp"
-
-#include "runtime/backend.hpp"
+#include "jit/interpret_machine.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <mutex>
 
 namespace sinter::jit {
 
+namespace interpreter {
+
 namespace {
 
-using namespace interpreter;
+/// How many of `count` elements or iterations to take together, when a loop in them has `inside` iterations: one, where
+/// it is the loop's iterations that fill lanes better.
+int chunk_for(std::int64_t count, std::int64_t inside) {
+  constexpr std::int64_t few = 16;
+  return count < few && inside > count ? 1 : block;
+}
 
-/// A form with this launch's numbers.
-struct bound_form {
-  std::int64_t offset = 0, inner_step = 0;
-  std::uint32_t first = 0, count = 0;  ///< bound_terms, without the inner dim
-  bool computed = false;
-};
-
-struct bound_term {
-  std::uint32_t atom;
-  std::int64_t coefficient;
-};
-
-/// A form at the current counters, along the lanes: base + step * lane, or one index a lane.
-struct lane_indices {
-  std::int64_t base = 0, step = 0;
-  const std::int64_t* each = nullptr;
-  std::int64_t operator[](int l) const { return each != nullptr ? each[l] : base + step * l; }
-};
-
-class machine {
- public:
-  void run(const kernel& k, void* const* arguments, std::int64_t row_begin, std::int64_t row_end, std::int64_t begin,
-           std::int64_t end) {
-    kernel_ = &k;
-    arguments_ = arguments;
-    prepare(static_cast<int>(std::min<std::int64_t>(block, end - begin)));
-    for (row_ = row_begin; row_ < row_end; ++row_) {
-      find_row();
-      for (start_ = begin; start_ < end; start_ += block) {
-        count_ = static_cast<int>(std::min<std::int64_t>(block, end - start_));
-        execute(0, k.body.size());
-      }
-    }
-  }
-
- private:
-  // ---- before the first block ----
-  void prepare(int lanes) {
-    const kernel& k = *kernel_;
-    counters_.assign(k.dims.size(), 0);
-    extents_.clear();
-    for (const dim& d : k.dims) extents_.push_back(number(d.extent));
-    bind_forms();
-    lay_out_registers();
-    fault_ = nullptr;
-    launch_ = 0;
-    for (std::uint32_t p = 0; p < k.parameters.size(); ++p) {
-      if (k.parameters[p].kind == parameter_kind::fault) fault_ = argument<runtime::index_fault*>(p);
-      if (k.parameters[p].kind == parameter_kind::launch) launch_ = number(p);
-    }
-    for (std::uint32_t v = 0; v < k.body.size(); ++v)
-      if (k.body[v].code == op::scalar) fill(k.body[v], at(value{v}), lanes);
-  }
-
-  void bind_forms() {
-    const kernel& k = *kernel_;
-    const std::uint32_t inner = k.domain_rank - 1;
-    forms_.clear();
-    terms_.clear();
-    for (const form& f : k.forms) {
-      bound_form b;
-      b.first = static_cast<std::uint32_t>(terms_.size());
-      if (f.offset != form::no_offset) b.offset = number(f.offset);
-      for (std::uint32_t t = f.first; t < f.first + f.count; ++t) {
-        const std::int64_t c = k.terms[t].coefficient == term::unit ? 1 : number(k.terms[t].coefficient);
-        if (k.terms[t].atom == inner) {
-          b.inner_step += c;
-          continue;
-        }
-        terms_.push_back({k.terms[t].atom, c});
-        b.computed |= !k.terms[t].is_dim();
-      }
-      b.count = static_cast<std::uint32_t>(terms_.size()) - b.first;
-      forms_.push_back(b);
-    }
-  }
-
-  /// Where each instruction's lanes are: also the flags of a bound, and the accumulators of a reduction.
-  void lay_out_registers() {
-    const kernel& k = *kernel_;
-    std::size_t used = 0;
-    const auto take = [&](std::size_t bytes_a_lane) {
-      const std::size_t place = used;
-      used += (bytes_a_lane * block + sizeof(line) - 1) / sizeof(line);
-      return place;
-    };
-    places_.clear();
-    extras_.clear();
-    closing_.assign(k.body.size(), 0);
-    for (std::uint32_t v = 0; v < k.body.size(); ++v) {
-      const inst& i = k.body[v];
-      SINTER_CHECK(i.code != op::call && i.code != op::result);
-      places_.push_back(take(with_lane(i.type, []<class T>(std::type_identity<T>) { return sizeof(T); })));
-      extras_.push_back(i.code == op::bound ? take(sizeof(bool)) : is_reduction(i.code) ? take(accumulator_size) : 0);
-      if (is_reduction(i.code)) closing_[raw(i.arg[1])] = v;
-    }
-    if (memory_.size() < used) memory_.resize(used);
-  }
-
-  void fill(const inst& i, void* out, int lanes) {
-    with_element(i.type, [&]<class S, class T>(std::type_identity<S>, std::type_identity<T>) {
-      // f16 and bf16 parameters are floats already
-      using parameter = std::conditional_t<std::is_same_v<T, float>, float, S>;
-      std::fill_n(static_cast<T*>(out), lanes, static_cast<T>(argument<parameter>(i.attr)));
-    });
-  }
-
-  /// Calls f with the types an element of the dtype has in memory and in a lane.
-  template <class F>
-  static void with_element(dtype t, F&& f) {
-    constexpr std::type_identity<std::int64_t> integer;
-    constexpr std::type_identity<std::uint64_t> natural;
-    constexpr std::type_identity<float> real;
-    switch (t) {
-      case dtype::i8: return f(std::type_identity<std::int8_t>{}, integer);
-      case dtype::i16: return f(std::type_identity<std::int16_t>{}, integer);
-      case dtype::i32: return f(std::type_identity<std::int32_t>{}, integer);
-      case dtype::u8: return f(std::type_identity<std::uint8_t>{}, natural);
-      case dtype::u16: return f(std::type_identity<std::uint16_t>{}, natural);
-      case dtype::u32: return f(std::type_identity<std::uint32_t>{}, natural);
-      case dtype::f16: return f(std::type_identity<float16>{}, real);
-      case dtype::bf16: return f(std::type_identity<bfloat16>{}, real);
-      default: return with_lane(t, [&](auto same) { f(same, same); });
-    }
-  }
-
-  // ---- access to launch and registers ----
-  template <class T>
-  const T& argument(std::uint32_t p) const { return *static_cast<const T*>(arguments_[p]); }
-  std::int64_t number(std::uint32_t p) const { return argument<std::int64_t>(p); }
-
-  void* at(value v) { return &memory_[places_[raw(v)]]; }
-  void* extra(value v) { return &memory_[extras_[raw(v)]]; }
-  template <class T>
-  T* lanes(value v) { return static_cast<T*>(at(v)); }
-  /// The lanes of a predicate, or null for none.
-  const bool* predicate(value v) { return v == value::none ? nullptr : lanes<bool>(v); }
-  dtype type_of(value v) const { return (*kernel_)[v].type; }
-
-  // ---- execution ----
-  void find_row() {
-    std::int64_t rest = row_;
-    for (std::uint32_t d = kernel_->domain_rank - 1; d-- > 0;) {
-      if (d == 0 || extents_[d] == 0) {
-        counters_[d] = rest;
-        continue;
-      }
-      counters_[d] = rest % extents_[d];
-      rest /= extents_[d];
-    }
-  }
-
-  void execute(std::size_t first, std::size_t last) {
-    for (std::size_t v = first; v < last; ++v) {
-      if (kernel_->body[v].code == op::loop) {
-        run_loop(v);
-        v = closing_[v];
-      } else {
-        step(kernel_->body[v], value{static_cast<std::uint32_t>(v)});
-      }
-    }
-  }
-
-  void step(const inst& i, value v) {
-    switch (i.code) {
-      case op::scalar: break;
-      case op::index: index(i, v); break;
-      case op::quotient: quotient(i, v); break;
-      case op::inside: inside(i, v); break;
-      case op::bound: bound(i, v); break;
-      case op::in_range: in_range(i, v); break;
-      case op::load: load(i, v); break;
-      case op::store: store(i); break;
-      case op::atomic: combine(i); break;
-      case op::convert: convert(type_of(i.arg[0]), i.type, at(v), at(i.arg[0]), count_); break;
-      default: {
-        const void* args[3] = {};
-        dtype from = i.type;
-        for (int a = 0; a < info(i.code).arity; ++a) {
-          args[a] = at(i.arg[a]);
-          if (a == 0 || i.code == op::select) from = type_of(i.arg[a]);
-        }
-        evaluate(i, from, at(v), args, count_);
-      }
-    }
-  }
-
-  void run_loop(std::size_t loop) {
-    const value close{closing_[loop]};
-    SINTER_CHECK(raw(close) > loop);
-    const inst& reduce = (*kernel_)[close];
-    const loop_dims& dims = kernel_->loops[kernel_->body[loop].attr];
-    const dtype from = type_of(reduce.arg[0]);
-    start(reduce, from, extra(close), count_);
-    std::int64_t iterations = 1;
-    for (std::uint32_t d = dims.first; d < dims.first + dims.count; ++d) {
-      iterations *= extents_[d];
-      counters_[d] = 0;
-    }
-    for (std::int64_t position = 0; position < iterations; ++position) {
-      execute(loop + 1, raw(close));
-      accumulate(reduce, from, extra(close), at(reduce.arg[0]), position, count_);
-      for (std::uint32_t d = dims.first + dims.count; d-- > dims.first;) {
-        if (++counters_[d] < extents_[d]) break;
-        counters_[d] = 0;
-      }
-    }
-    finish(reduce, from, extra(close), at(close), count_);
-  }
-
-  // ---- indices ----
-  lane_indices resolve(std::uint32_t number_of_form) {
-    const bound_form& f = forms_[number_of_form];
-    lane_indices r;
-    r.step = f.inner_step;
-    r.base = f.offset + f.inner_step * start_;
-    for (std::uint32_t t = f.first; t < f.first + f.count; ++t)
-      if (terms_[t].atom < term::computed) r.base += counters_[terms_[t].atom] * terms_[t].coefficient;
-    if (!f.computed) return r;
-    for (int l = 0; l < count_; ++l) indices_[l] = r.base + r.step * l;
-    for (std::uint32_t t = f.first; t < f.first + f.count; ++t) {
-      if (terms_[t].atom < term::computed) continue;
-      const auto* x = lanes<std::int64_t>(value{terms_[t].atom & ~term::computed});
-      for (int l = 0; l < count_; ++l) indices_[l] += x[l] * terms_[t].coefficient;
-    }
-    r.each = indices_;
-    return r;
-  }
-
-  void index(const inst& i, value v) {
-    const lane_indices at_lane = resolve(i.attr);
-    auto* out = lanes<std::int64_t>(v);
-    for (int l = 0; l < count_; ++l) out[l] = at_lane[l];
-  }
-
-  void quotient(const inst& i, value v) {
-    const std::int64_t divisor = number(i.attr);
-    map(
-        count_, lanes<std::int64_t>(v), [divisor](std::int64_t x) { return x / divisor; },
-        lanes<std::int64_t>(i.arg[0]));
-  }
-
-  void inside(const inst& i, value v) {
-    const auto size = static_cast<std::uint64_t>(number(i.attr));
-    map(
-        count_, lanes<bool>(v), [size](std::int64_t x) { return static_cast<std::uint64_t>(x) < size; },
-        lanes<std::int64_t>(i.arg[0]));
-  }
-
-  void bound(const inst& i, value v) {
-    const std::int64_t size = number(kernel_->checks[i.attr].size);
-    const bool is_unsigned = kind_of(type_of(i.arg[0])) == kind::unsigned_integer;
-    const auto* wanted = lanes<std::int64_t>(i.arg[0]);  // u64 lanes past 2^63 look negative
-    auto* out = lanes<std::int64_t>(v);
-    auto* good = static_cast<bool*>(extra(v));
-    const bool* asked = predicate(i.arg[1]);
-    for (int l = 0; l < count_; ++l) {
-      out[l] = 0;
-      good[l] = false;
-      if (asked != nullptr && !asked[l]) continue;
-      const std::int64_t x = is_unsigned && wanted[l] < 0 ? INT64_MAX : wanted[l];
-      const std::int64_t place = x < 0 ? x + size : x;
-      good[l] = place >= 0 && place < size;
-      out[l] = good[l] ? place : 0;
-      if (!good[l]) report(i.attr, x, size, l);
-    }
-  }
-
-  /// Keeps the launch's first bad index only.
-  void report(std::uint32_t ordinal, std::int64_t wanted, std::int64_t size, int lane) {
-    SINTER_CHECK(fault_ != nullptr);
-    std::int32_t none = 0;
-    if (!std::atomic_ref(fault_->set).compare_exchange_strong(none, 1)) return;
-    fault_->ordinal = static_cast<std::int32_t>(ordinal);
-    fault_->launch = launch_;
-    fault_->index = wanted;
-    fault_->size = size;
-    fault_->position = row_ * extents_[kernel_->domain_rank - 1] + start_ + lane;
-  }
-
-  void in_range(const inst& i, value v) {
-    const auto* good = static_cast<const bool*>(extra(i.arg[0]));
-    auto* out = lanes<bool>(v);
-    if (i.arg[1] == value::none) std::copy_n(good, count_, out);
-    else map(count_, out, [](bool x, bool y) { return x && y; }, good, lanes<bool>(i.arg[1]));
-  }
-
-  // ---- memory ----
-  void load(const inst& i, value v) {
-    const access& a = kernel_->accesses[i.attr];
-    const lane_indices at_lane = resolve(a.form);
-    const bool* wanted = predicate(i.arg[0]);
-    with_element(i.type, [&]<class S, class T>(std::type_identity<S>, std::type_identity<T>) {
-      T* out = lanes<T>(v);
-      const auto* from = argument<const S*>(a.pointer);
-      if (wanted != nullptr) {
-        for (int l = 0; l < count_; ++l) out[l] = wanted[l] ? static_cast<T>(from[at_lane[l]]) : T(0);
-      } else if (at_lane.each == nullptr && at_lane.step == 1) {
-        map(count_, out, [](S x) { return static_cast<T>(x); }, from + at_lane.base);
-      } else {
-        for (int l = 0; l < count_; ++l) out[l] = static_cast<T>(from[at_lane[l]]);
-      }
-    });
-  }
-
-  void store(const inst& i) {
-    const access& a = kernel_->accesses[i.attr];
-    const lane_indices at_lane = resolve(a.form);
-    with_element(i.type, [&]<class S, class T>(std::type_identity<S>, std::type_identity<T>) {
-      const T* from = lanes<T>(i.arg[0]);
-      auto* to = argument<S*>(a.pointer);
-      const bool* wanted = predicate(i.arg[1]);
-      for (int l = 0; l < count_; ++l)
-        if (wanted == nullptr || wanted[l]) to[at_lane[l]] = static_cast<S>(from[l]);
-    });
-  }
-
-  /// One lock for all: the interpreter's atomics are seldom met by two threads.
-  void combine(const inst& i) {
-    static std::mutex one_at_a_time;
-    const std::lock_guard lock(one_at_a_time);
-    const access& a = kernel_->accesses[i.attr];
-    const lane_indices at_lane = resolve(a.form);
-    const bool* wanted = predicate(i.arg[1]);
-    const dtype in = type_of(i.arg[0]);
-    const inst operation{i.combine, in};
-    const auto* from = static_cast<const unsigned char*>(at(i.arg[0]));
-    const std::size_t lane_size = with_lane(in, []<class W>(std::type_identity<W>) { return sizeof(W); });
-    with_element(i.type, [&]<class S, class T>(std::type_identity<S>, std::type_identity<T>) {
-      auto* to = argument<S*>(a.pointer);
-      for (int l = 0; l < count_; ++l) {
-        if (wanted != nullptr && !wanted[l]) continue;
-        alignas(16) unsigned char old[16], out[16];
-        const T element = static_cast<T>(to[at_lane[l]]);
-        convert(i.type, in, old, &element, 1);
-        const void* const operands[3] = {old, from + static_cast<std::size_t>(l) * lane_size, nullptr};
-        evaluate(operation, in, out, operands, 1);
-        T result;
-        convert(in, i.type, &result, out, 1);
-        to[at_lane[l]] = static_cast<S>(result);
-      }
-    });
-  }
-
-  struct alignas(64) line {
-    unsigned char bytes[64];
-  };
-
-  const kernel* kernel_ = nullptr;
-  void* const* arguments_ = nullptr;
-  runtime::index_fault* fault_ = nullptr;
-  std::int64_t launch_ = 0, row_ = 0, start_ = 0;
-  int count_ = 0;
-  std::vector<std::int64_t> counters_, extents_;
-  std::vector<bound_form> forms_;
-  std::vector<bound_term> terms_;
-  std::vector<std::size_t> places_, extras_;  ///< by instruction, in lines
-  std::vector<std::uint32_t> closing_;        ///< the reduction that closes a loop
-  std::vector<line> memory_;
-  std::int64_t indices_[block] = {};
-};
+/// Whether operand number `a` is a value, not the loop that an instruction belongs to.
+bool is_value(const inst& i, int a) {
+  if (i.arg[a] == value::none || i.code == op::end) return false;
+  return a != 1 || !(is_reduction(i.code) || is_scan(i.code));
+}
 
 }  // namespace
+
+void machine::run(const kernel& k, void* const* arguments, std::int64_t row_begin, std::int64_t row_end,
+                  std::int64_t begin, std::int64_t end) {
+  kernel_ = &k;
+  arguments_ = arguments;
+  prepare(end - begin);
+  const int chunk = chunk_for(end - begin, longest_);
+  for (row_ = row_begin; row_ < row_end; ++row_) {
+    find_row();
+    for (std::int64_t start = begin; start < end; start += chunk) {
+      counters_[lane_dim_] = start;
+      count_ = static_cast<int>(std::min<std::int64_t>(chunk, end - start));
+      execute(0, k.body.size());
+    }
+  }
+}
+
+// ---- before the first block ----
+
+void machine::prepare(std::int64_t lanes) {
+  const kernel& k = *kernel_;
+  lane_dim_ = k.domain_rank - 1;
+  in_turn_ = false;
+  counters_.assign(k.dims.size(), 0);
+  extents_.clear();
+  for (const dim& d : k.dims) extents_.push_back(number(d.extent));
+  bind_forms();
+  lay_out_registers();
+  plan_loops();
+  fault_ = nullptr;
+  launch_ = 0;
+  for (std::uint32_t p = 0; p < k.parameters.size(); ++p) {
+    if (k.parameters[p].kind == parameter_kind::fault) fault_ = argument<runtime::index_fault*>(p);
+    if (k.parameters[p].kind == parameter_kind::launch) launch_ = number(p);
+  }
+  const int used = k.loops.empty() ? static_cast<int>(std::min<std::int64_t>(block, lanes)) : block;
+  for (std::uint32_t v = 0; v < k.body.size(); ++v)
+    if (k.body[v].code == op::scalar) fill_scalar(k.body[v], at(value{v}), used);
+}
+
+void machine::bind_forms() {
+  const kernel& k = *kernel_;
+  forms_.clear();
+  terms_.clear();
+  for (const form& f : k.forms) {
+    bound_form b;
+    b.first = static_cast<std::uint32_t>(terms_.size());
+    b.count = f.count;
+    if (f.offset != form::no_offset) b.offset = number(f.offset);
+    for (std::uint32_t t = f.first; t < f.first + f.count; ++t) {
+      terms_.push_back({k.terms[t].atom, k.terms[t].coefficient == term::unit ? 1 : number(k.terms[t].coefficient)});
+      b.computed |= !k.terms[t].is_dim();
+    }
+    forms_.push_back(b);
+  }
+}
+
+/// Where each instruction's lanes are: also the flags of a bound, and the accumulators of a reduction or scan.
+void machine::lay_out_registers() {
+  std::size_t used = 0;
+  const auto take = [&](std::size_t bytes_a_lane) {
+    const std::size_t place = used;
+    used += (bytes_a_lane * block + sizeof(line) - 1) / sizeof(line);
+    return place;
+  };
+  places_.clear();
+  extras_.clear();
+  for (const inst& i : kernel_->body) {
+    SINTER_CHECK(i.code != op::call && i.code != op::result && i.code != op::reduce_call);
+    const bool accumulates = is_reduction(i.code) || is_scan(i.code);
+    places_.push_back(take(with_lane(i.type, []<class T>(std::type_identity<T>) { return sizeof(T); })));
+    extras_.push_back(i.code == op::bound ? take(sizeof(bool)) : accumulates ? take(accumulator_size) : 0);
+  }
+  if (memory_.size() < used) memory_.resize(used);
+}
+
+void machine::plan_loops() {
+  longest_ = 0;
+  if (kernel_->loops.empty()) return;
+  const std::vector<inst>& body = kernel_->body;
+  plan_of_.assign(body.size(), 0);
+  open_.clear();
+  std::uint32_t used = 0;
+  for (std::uint32_t v = 0; v < body.size(); ++v) {
+    const inst& i = body[v];
+    use_operands(i);
+    if (i.code == op::loop) {
+      if (used == plans_.size()) plans_.emplace_back();
+      loop_plan& p = plans_[used];
+      p.begin = v;
+      p.longest_inside = 0;
+      p.outside.clear();
+      p.accumulating.clear();
+      plan_of_[v] = used;
+      open_.push_back(used++);
+    } else if (i.code == op::end) {
+      SINTER_CHECK(!open_.empty());
+      loop_plan& p = plans_[open_.back()];
+      p.end = v;
+      open_.pop_back();
+      std::int64_t& around = open_.empty() ? longest_ : plans_[open_.back()].longest_inside;
+      around = std::max({around, p.longest_inside, extent_of_innermost(p)});
+    } else if (is_reduction(i.code) || is_scan(i.code)) {
+      SINTER_CHECK(!open_.empty());
+      plans_[open_.back()].accumulating.push_back(value{v});
+    }
+  }
+  SINTER_CHECK(open_.empty());
+}
+
+std::int64_t machine::extent_of_innermost(const loop_plan& p) const {
+  const loop_dims& dims = kernel_->loops[kernel_->body[p.begin].attr];
+  return extents_[dims.first + dims.count - 1];
+}
+
+void machine::use_operands(const inst& i) {
+  if (open_.empty()) return;
+  for (int a = 0; a < 3; ++a)
+    if (is_value(i, a)) use(i.arg[a]);
+  const bool accesses = i.code == op::load || i.code == op::store || i.code == op::atomic;
+  if (!accesses && i.code != op::index) return;
+  const bound_form& f = forms_[accesses ? kernel_->accesses[i.attr].form : i.attr];
+  for (std::uint32_t t = f.first; t < f.first + f.count; ++t)
+    if (terms_[t].atom >= term::computed) use(value{terms_[t].atom & ~term::computed});
+}
+
+/// Notes a value as coming from outside the loops that it comes from outside of. Scalars are in all lanes already.
+void machine::use(value v) {
+  if ((*kernel_)[v].code == op::scalar) return;
+  for (std::size_t k = open_.size(); k-- > 0;) {
+    loop_plan& p = plans_[open_[k]];
+    if (raw(v) > p.begin) return;
+    if (std::find(p.outside.begin(), p.outside.end(), v) == p.outside.end()) p.outside.push_back(v);
+  }
+}
+
+void machine::fill_scalar(const inst& i, void* out, int lanes) {
+  with_element(i.type, [&]<class S, class T>(std::type_identity<S>, std::type_identity<T>) {
+    // f16 and bf16 parameters are floats already
+    using parameter = std::conditional_t<std::is_same_v<T, float>, float, S>;
+    std::fill_n(static_cast<T*>(out), lanes, static_cast<T>(argument<parameter>(i.attr)));
+  });
+}
+
+// ---- execution ----
+
+void machine::find_row() {
+  std::int64_t rest = row_;
+  for (std::uint32_t d = kernel_->domain_rank - 1; d-- > 0;) {
+    if (d == 0 || extents_[d] == 0) {
+      counters_[d] = rest;
+      continue;
+    }
+    counters_[d] = rest % extents_[d];
+    rest /= extents_[d];
+  }
+}
+
+void machine::execute(std::size_t first, std::size_t last) {
+  for (std::size_t v = first; v < last; ++v) {
+    if (kernel_->body[v].code == op::loop) {
+      const loop_plan& p = plans_[plan_of_[v]];
+      run_loop(p);
+      v = p.end;
+    } else {
+      step(kernel_->body[v], value{static_cast<std::uint32_t>(v)});
+    }
+  }
+}
+
+void machine::step(const inst& i, value v) {
+  switch (i.code) {
+    case op::scalar: break;
+    case op::index: index(i, v); break;
+    case op::quotient: quotient(i, v); break;
+    case op::inside: inside(i, v); break;
+    case op::bound: bound(i, v); break;
+    case op::in_range: in_range(i, v); break;
+    case op::load: load(i, v); break;
+    case op::store: store(i); break;
+    case op::atomic: combine(i); break;
+    case op::convert: convert(type_of(i.arg[0]), i.type, at(v), at(i.arg[0]), count_); break;
+    default:
+      if (is_elementwise(i.code)) compute(i, v);
+      else take_in(i, v);
+  }
+}
+
+void machine::compute(const inst& i, value v) {
+  const void* args[3] = {};
+  dtype from = i.type;
+  for (int a = 0; a < info(i.code).arity; ++a) {
+    args[a] = at(i.arg[a]);
+    if (a == 0 || i.code == op::select) from = type_of(i.arg[a]);
+  }
+  evaluate(i, from, at(v), args, count_);
+}
+
+/// A reduction or scan in its loop.
+void machine::take_in(const inst& i, value v) {
+  const dtype from = type_of(i.arg[0]);
+  const intake in{at(i.arg[0]), position_, count_, in_turn_};
+  if (is_scan(i.code)) scan(i, from, extra(v), in, at(v));
+  else accumulate(i, from, extra(v), in);
+}
+
+/// One element alone gives its lanes to the loop's iterations.
+void machine::run_loop(const loop_plan& p) {
+  const int elements = count_;
+  const std::uint32_t lane_dim = lane_dim_;
+  const bool in_turn = in_turn_, along = elements == 1;
+  const std::int64_t position = position_;
+  for (const value v : p.accumulating) start((*kernel_)[v], type_of((*kernel_)[v].arg[0]), extra(v), elements);
+  if (along) {
+    const int lanes = static_cast<int>(std::min<std::int64_t>(block, extent_of_innermost(p)));
+    for (const value v : p.outside) spread(v, lanes);
+  }
+  in_turn_ = along;
+  iterate(p, along);
+  count_ = elements;
+  lane_dim_ = lane_dim;
+  in_turn_ = in_turn;
+  position_ = position;
+  for (const value v : p.accumulating) {
+    const inst& i = (*kernel_)[v];
+    if (is_reduction(i.code)) finish(i, type_of(i.arg[0]), extra(v), at(v), elements);
+  }
+}
+
+void machine::iterate(const loop_plan& p, bool along) {
+  const loop_dims& dims = kernel_->loops[kernel_->body[p.begin].attr];
+  const std::uint32_t innermost = dims.first + dims.count - 1;
+  const std::int64_t n = extents_[innermost];
+  const std::int64_t chunk = along ? chunk_for(n, p.longest_inside) : 1;
+  if (along) lane_dim_ = innermost;
+  for (std::uint32_t d = dims.first; d <= innermost; ++d) {
+    if (extents_[d] <= 0) return;
+    counters_[d] = 0;
+  }
+  std::int64_t done = 0;
+  do {
+    for (std::int64_t c = 0; c < n; c += chunk) {
+      counters_[innermost] = c;
+      if (along) count_ = static_cast<int>(std::min(chunk, n - c));
+      position_ = done + c;
+      execute(p.begin + 1, p.end);
+    }
+    done += n;
+  } while (turn_outer(dims));
+}
+
+/// The next counters of the loop's dims but the innermost; false after the last.
+bool machine::turn_outer(const loop_dims& dims) {
+  for (std::uint32_t d = dims.first + dims.count - 1; d-- > dims.first;) {
+    if (++counters_[d] < extents_[d]) return true;
+    counters_[d] = 0;
+  }
+  return false;
+}
+
+/// Brings the first lane's value, and its flag if it is a bound, to the other lanes.
+void machine::spread(value v, int count) {
+  with_lane(type_of(v), [&]<class T>(std::type_identity<T>) { std::fill_n(lanes<T>(v), count, lanes<T>(v)[0]); });
+  if ((*kernel_)[v].code == op::bound) {
+    auto* good = static_cast<bool*>(extra(v));
+    std::fill_n(good, count, good[0]);
+  }
+}
+
+}  // namespace interpreter
 
 void interpret(const kernel& k, void* const* arguments, std::int64_t row_begin, std::int64_t row_end,
                std::int64_t begin, std::int64_t end) {
   if (row_begin >= row_end || begin >= end) return;
-  static thread_local machine m;
+  static thread_local interpreter::machine m;
   m.run(k, arguments, row_begin, row_end, begin, end);
 }
 

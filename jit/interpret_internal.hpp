@@ -1,5 +1,6 @@
-// The interpreter's parts: control, memory and indices in interpret.cpp, arithmetic in interpret_math.cpp and
-// interpret_convert.cpp, reductions in interpret_reduce.cpp. All work on arrays of `lanes`, one value per element.
+// The interpreter's parts: control in interpret.cpp, indices and memory in interpret_memory.cpp, arithmetic in
+// interpret_math.cpp and interpret_convert.cpp, reductions and scans in interpret_reduce.cpp. All work on arrays of
+// `lanes`, one value per element or iteration.
 #pragma once
 
 #include "jit/ir.hpp"
@@ -37,6 +38,25 @@ decltype(auto) with_lane(dtype t, F&& f) {
   throw_internal_error("no such dtype");
 }
 
+/// Calls f with the types an element of the dtype has in memory and in a lane.
+template <class F>
+void with_element(dtype t, F&& f) {
+  constexpr std::type_identity<std::int64_t> integer;
+  constexpr std::type_identity<std::uint64_t> natural;
+  constexpr std::type_identity<float> real;
+  switch (t) {
+    case dtype::i8: return f(std::type_identity<std::int8_t>{}, integer);
+    case dtype::i16: return f(std::type_identity<std::int16_t>{}, integer);
+    case dtype::i32: return f(std::type_identity<std::int32_t>{}, integer);
+    case dtype::u8: return f(std::type_identity<std::uint8_t>{}, natural);
+    case dtype::u16: return f(std::type_identity<std::uint16_t>{}, natural);
+    case dtype::u32: return f(std::type_identity<std::uint32_t>{}, natural);
+    case dtype::f16: return f(std::type_identity<float16>{}, real);
+    case dtype::bf16: return f(std::type_identity<bfloat16>{}, real);
+    default: return with_lane(t, [&](auto same) { f(same, same); });
+  }
+}
+
 template <class T>
 inline constexpr bool is_complex_lane =
     std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
@@ -64,10 +84,21 @@ float round_to(dtype t, double x);
 // interpret_reduce.cpp
 /// Bytes an accumulator takes at most.
 inline constexpr std::size_t accumulator_size = 32;
+
+/// Values on their way into accumulators: each lane's into its own, at iteration `position`; or `in_turn`, all into the
+/// first one, the lanes being iterations from `position` on.
+struct intake {
+  const void* lanes;
+  std::int64_t position;
+  int count;
+  bool in_turn;
+};
+
+/// `from`: dtype of what goes in.
 void start(const inst& reduce, dtype from, void* accumulators, int count);
-/// Takes in one value a lane; `position` counts the loop's iterations.
-void accumulate(const inst& reduce, dtype from, void* accumulators, const void* lanes, std::int64_t position,
-                int count);
+void accumulate(const inst& reduce, dtype from, void* accumulators, const intake& in);
+/// Also gives what has been found after each value.
+void scan(const inst& reduce, dtype from, void* accumulators, const intake& in, void* out);
 void finish(const inst& reduce, dtype from, const void* accumulators, void* out, int count);
 
 }  // namespace sinter::jit::interpreter

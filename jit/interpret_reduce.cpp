@@ -1,4 +1,4 @@
-// Reductions of the interpreter: an accumulator a lane.
+// Reductions and scans of the interpreter.
 #include "jit/interpret_internal.hpp"
 
 #include <cmath>
@@ -118,7 +118,9 @@ void with_extreme(op code, F&& f) {
     constexpr std::type_identity<T> from;
     constexpr std::type_identity<std::int64_t> position;
     switch (code) {
+      case op::scan_min:
       case op::reduce_min: return f(std::type_identity<extreme<T, false, false>>{}, from, from);
+      case op::scan_max:
       case op::reduce_max: return f(std::type_identity<extreme<T, true, false>>{}, from, from);
       case op::reduce_argmin: return f(std::type_identity<extreme<T, false, true>>{}, from, position);
       default: return f(std::type_identity<extreme<T, true, true>>{}, from, position);
@@ -133,8 +135,10 @@ void with_accumulator(const inst& i, dtype from, F&& f) {
   constexpr std::type_identity<bool> boolean_lane;
   switch (i.code) {
     case op::reduce_sum:
+    case op::reduce_plain_sum:
+    case op::scan_sum: return with_lane(i.type, [&]<class T>(std::type_identity<T>) { with_total<T>(false, f); });
     case op::reduce_prod:
-      return with_lane(i.type, [&]<class T>(std::type_identity<T>) { with_total<T>(i.code == op::reduce_prod, f); });
+    case op::scan_prod: return with_lane(i.type, [&]<class T>(std::type_identity<T>) { with_total<T>(true, f); });
     case op::reduce_any: return f(std::type_identity<truth<true>>{}, boolean_lane, boolean_lane);
     case op::reduce_all: return f(std::type_identity<truth<false>>{}, boolean_lane, boolean_lane);
     default: return with_lane(from, [&]<class T>(std::type_identity<T>) { with_extreme<T>(i.code, f); });
@@ -143,8 +147,44 @@ void with_accumulator(const inst& i, dtype from, F&& f) {
 
 /// The dtype an accumulator wants its lanes in.
 dtype wanted(const inst& i, dtype from) {
-  if (i.code == op::reduce_sum || i.code == op::reduce_prod) return i.type;
+  if (info(i.code).typing == rule::reduce_sum) return i.type;
   return i.code == op::reduce_any || i.code == op::reduce_all ? boolean : from;
+}
+
+template <class A, class In>
+void add(A& a, In x, std::int64_t position) {
+  if constexpr (std::is_same_v<A, integer_sum> || std::is_same_v<A, integer_product>)
+    a.add(static_cast<std::uint64_t>(x), position);
+  else a.add(x, position);
+}
+
+/// Adds each value to its accumulator, then calls after(lane, accumulator).
+template <class A, class In, class F>
+void add_each(A* accumulators, const intake& in, F after) {
+  const auto* x = static_cast<const In*>(in.lanes);
+  if (in.in_turn) {
+    A whole = accumulators[0];  // in registers
+    for (int l = 0; l < in.count; ++l) {
+      add(whole, x[l], in.position + l);
+      after(l, whole);
+    }
+    accumulators[0] = whole;
+  } else {
+    for (int l = 0; l < in.count; ++l) {
+      add(accumulators[l], x[l], in.position);
+      after(l, accumulators[l]);
+    }
+  }
+}
+
+/// Calls f with the values in the dtype that the accumulator wants.
+template <class F>
+void with_wanted(const inst& i, dtype from, const intake& in, F&& f) {
+  const dtype to = wanted(i, from);
+  if (to == from) return f(in);
+  alignas(64) unsigned char converted[block * sizeof(std::complex<double>)];
+  convert(from, to, converted, in.lanes, in.count);
+  f(intake{converted, in.position, in.count, in.in_turn});
 }
 
 }  // namespace
@@ -156,22 +196,24 @@ void start(const inst& reduce, dtype from, void* accumulators, int count) {
   });
 }
 
-void accumulate(const inst& reduce, dtype from, void* accumulators, const void* lanes, std::int64_t position,
-                int count) {
-  alignas(64) unsigned char converted[block * sizeof(std::complex<double>)];
-  if (const dtype to = wanted(reduce, from); to != from) {
-    convert(from, to, converted, lanes, count);
-    lanes = converted;
-  }
-  with_accumulator(reduce, from, [&]<class A, class In>(std::type_identity<A>, std::type_identity<In>, auto) {
-    auto* each = static_cast<A*>(accumulators);
-    const auto* x = static_cast<const In*>(lanes);
-    for (int l = 0; l < count; ++l) {
-      if constexpr (std::is_same_v<A, integer_sum> || std::is_same_v<A, integer_product>)
-        each[l].add(static_cast<std::uint64_t>(x[l]), position);
-      else each[l].add(x[l], position);
-    }
+void accumulate(const inst& reduce, dtype from, void* accumulators, const intake& in) {
+  with_wanted(reduce, from, in, [&](const intake& values) {
+    with_accumulator(reduce, from, [&]<class A, class In>(std::type_identity<A>, std::type_identity<In>, auto) {
+      add_each<A, In>(static_cast<A*>(accumulators), values, [](int, const A&) {});
+    });
   });
+}
+
+void scan(const inst& reduce, dtype from, void* accumulators, const intake& in, void* out) {
+  with_wanted(reduce, from, in, [&](const intake& values) {
+    with_accumulator(reduce, from, [&]<class A, class In, class Out>(std::type_identity<A>, std::type_identity<In>,
+                                                                     std::type_identity<Out>) {
+      add_each<A, In>(static_cast<A*>(accumulators), values, [&](int l, const A& found) {
+        static_cast<Out*>(out)[l] = static_cast<Out>(found.value(reduce.type));
+      });
+    });
+  });
+  if (is_integer(reduce.type)) settle(reduce.type, out, in.count);
 }
 
 void finish(const inst& reduce, dtype from, const void* accumulators, void* out, int count) {

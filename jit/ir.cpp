@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
+
 namespace sinter::jit {
 
 void kernel::clear() {
@@ -14,6 +17,7 @@ void kernel::clear() {
   checks.clear();
   dims.clear();
   loops.clear();
+  staged.clear();
   calls.clear();
   call_operands.clear();
   parameters.clear();
@@ -21,6 +25,13 @@ void kernel::clear() {
   index_bits = 64;
   math = 0;
   lanes = 1;
+  over = distribution::elements;
+  split = 0;
+  kept = 0;
+  whole = 0;
+  unrolled = 0;
+  threads = 256;
+  origins.clear();
 }
 
 namespace {
@@ -34,15 +45,18 @@ class verifier {
 
   void run() {
     check_tables();
+    check_distribution();
     scope_.assign(kernel_.body.size(), 0);
+    found_.assign(kernel_.body.size(), false);
     live_.assign(1, true);
     for (at_ = 0; at_ < kernel_.body.size(); ++at_) {
       const inst& i = kernel_.body[at_];
-      for (const value a : i.arg)
-        if (a != value::none) check_operand(a);
+      for (int a = 0; a < 3; ++a)
+        if (i.arg[a] != value::none && a != loop_operand(i.code)) check_operand(i.arg[a]);
       check_instruction(i);
-      scope_[at_] = scopes_.back();
-      if (i.code == op::loop) open_loop(i);
+      scope_[at_] = scopes_[scopes_.size() - (is_reduction(i.code) ? 2 : 1)];
+      if (i.code == op::loop) open_loop();
+      if (i.code == op::end) close_loop();
     }
     if (!open_.empty()) fail_at(open_.back(), "the loop is never closed");
   }
@@ -85,23 +99,59 @@ class verifier {
       expect_table(a.near == access::alone || (a.near < k.accesses.size() && k.accesses[a.near].form == a.form),
                    "an access near one of another form");
     }
-    for (const loop_dims& l : k.loops)
+    for (const access& a : k.accesses)
+      expect_table(a.staged == access::alone || a.staged < k.staged.size(), "an access to rows that aren't staged");
+    for (const staged_rows& r : k.staged)
+      expect_table(is_parameter(r.pointer, parameter_kind::input) && r.pitch > 0, "staged rows without pointer or pitch");
+    for (const loop_dims& l : k.loops) {
       expect_table(l.first >= k.domain_rank && std::size_t{l.first} + l.count <= k.dims.size(), "a loop's dims");
+      expect_table(l.count >= 1, "a loop over no dim");
+      for (const loop_dims& m : k.loops)
+        expect_table((l.first == m.first && l.count == m.count) || l.first + l.count <= m.first ||
+                         m.first + m.count <= l.first,
+                     "loops over some of the same dims");
+    }
     for (const call& c : k.calls)
       expect_table(c.kernel && std::size_t{c.first} + c.count <= k.call_operands.size(), "a call's operands");
   }
 
-  void check_operand(value v) const {
+  void check_distribution() const {
+    const kernel& k = kernel_;
+    const bool shared = k.over == distribution::rows || k.over == distribution::columns;
+    expect_table(shared || k.over == distribution::elements, "no such distribution");
+    expect_table(!shared || !k.loops.empty(), "no loops to distribute");
+    expect_table(k.split == 0 || (k.split == 1 && shared), "split loops belong to teams of threads");
+    expect_table(k.kept == 0 || k.over == distribution::rows, "only rows are kept");
+    expect_table(std::has_single_bit(k.lanes) && k.lanes <= 32, "lanes are a power of two");
+    expect_table(k.threads >= 32 && k.threads <= 1024 && k.threads % 32 == 0, "threads come in whole warps");
+    expect_table(k.origins.size() == (k.loops.empty() ? 0 : k.body.size()), "an origin for each instruction");
+  }
+
+  /// Which operand is a loop; -1 for none.
+  static int loop_operand(op code) { return code == op::end ? 0 : is_reduction(code) || is_scan(code) ? 1 : -1; }
+
+  void check_operand(value v) {
     expect(raw(v) < at_, fmt::format("operand %{} is not defined before it", raw(v)));
     const inst& i = kernel_[v];
-    expect(i.code != op::store && i.code != op::atomic, fmt::format("operand %{} has no value", raw(v)));
-    const bool closed_loop = i.code == op::loop && (open_.empty() || open_.back() != raw(v));
-    expect(live_[scope_[raw(v)]] && !closed_loop, fmt::format("operand %{} is inside a loop that has ended", raw(v)));
+    expect(i.code != op::store && i.code != op::atomic && i.code != op::loop && i.code != op::end,
+           fmt::format("operand %{} has no value", raw(v)));
+    expect(live_[scope_[raw(v)]], fmt::format("operand %{} is inside a loop that has ended", raw(v)));
+    expect(!is_reduction(i.code) || !is_open(raw(i.arg[1])),
+           fmt::format("operand %{} is a reduction of a loop that has not ended", raw(v)));
+    expect(!found_[raw(v)] || kernel_.split == 0 || open_.empty(),
+           fmt::format("operand %{} is what another of the split loops found", raw(v)));
+    if (found_[raw(v)]) found_[at_] = true;
   }
+
+  void check_loop_operand(value v) const {
+    expect(!open_.empty() && raw(v) == open_.back(), fmt::format("%{} is not the innermost loop here", raw(v)));
+  }
+
+  bool is_open(std::uint32_t loop) const { return std::find(open_.begin(), open_.end(), loop) != open_.end(); }
 
   dtype type_of(value v) const { return kernel_[v].type; }
 
-  void check_form(std::uint32_t number) const {
+  void check_form(std::uint32_t number) {
     expect(number < kernel_.forms.size(), "the form does not exist");
     const form& f = kernel_.forms[number];
     for (std::uint32_t k = f.first; k < f.first + f.count; ++k) {
@@ -125,7 +175,7 @@ class verifier {
     return false;
   }
 
-  void check_access(const inst& i, bool writes) const {
+  void check_access(const inst& i, bool writes) {
     expect(i.attr < kernel_.accesses.size(), "the access does not exist");
     const access& a = kernel_.accesses[i.attr];
     const bool pointer = is_parameter(a.pointer, parameter_kind::output) ||
@@ -146,11 +196,20 @@ class verifier {
       check_arity(i, info(i.code).arity, info(i.code).arity);
       return check_elementwise(i);
     }
-    if (is_reduction(i.code)) return check_reduction(i);
-    check_structure(i);
+    if (is_reduction(i.code) || is_scan(i.code)) return check_accumulation(i);
+    switch (i.code) {
+      case op::load:
+      case op::store:
+      case op::atomic: return check_memory(i);
+      case op::loop:
+      case op::end:
+      case op::call:
+      case op::result: return check_control(i);
+      default: return check_leaf_or_index(i);
+    }
   }
 
-  void check_structure(const inst& i) const {
+  void check_leaf_or_index(const inst& i) {
     switch (i.code) {
       case op::scalar:
         check_arity(i, 0, 0);
@@ -183,63 +242,80 @@ class verifier {
         expect(i.type == boolean && kernel_[i.arg[0]].code == op::bound, "the first operand is not a bound");
         expect_predicate(i.arg[1]);
         break;
-      case op::load:
-        check_arity(i, 0, 1);
-        expect_predicate(i.arg[0]);
-        check_access(i, false);
-        break;
-      case op::atomic:
-        expect(is_elementwise(i.combine) && info(i.combine).arity == 2, "nothing to combine with");
-        [[fallthrough]];
-      case op::store:
-        check_arity(i, 1, 2);
-        expect_predicate(i.arg[1]);
-        expect(type_of(i.arg[0]) == i.type || i.code == op::atomic, "the value is of another dtype");
-        expect(open_.empty(), "a store inside a loop");
-        check_access(i, true);
-        break;
-      case op::loop:
-        check_arity(i, 0, 0);
-        expect(i.attr < kernel_.loops.size(), "the loop does not exist");
-        break;
-      case op::call:
-        check_arity(i, 0, 0);
-        check_call(i);
-        break;
-      case op::result:
-        check_arity(i, 1, 1);
-        expect(kernel_[i.arg[0]].code == op::call, "the operand is not a call");
-        expect(i.attr < kernel_.calls[kernel_[i.arg[0]].attr].outputs, "the call has fewer outputs");
-        break;
       default: fail("has no place in a kernel");
     }
   }
 
-  void check_call(const inst& i) const {
+  void check_memory(const inst& i) {
+    const bool writes = i.code != op::load;
+    check_arity(i, writes ? 1 : 0, writes ? 2 : 1);
+    expect_predicate(i.arg[writes ? 1 : 0]);
+    if (i.code == op::atomic)
+      expect(is_elementwise(i.combine) && info(i.combine).arity == 2, "nothing to combine with");
+    if (i.code == op::store) expect(type_of(i.arg[0]) == i.type, "the value is of another dtype");
+    check_access(i, writes);
+  }
+
+  void check_control(const inst& i) {
+    switch (i.code) {
+      case op::loop: return check_loop(i);
+      case op::end:
+        check_arity(i, 1, 1);
+        return check_loop_operand(i.arg[0]);
+      case op::call:
+        check_arity(i, 0, 0);
+        return check_call(i);
+      default:
+        check_arity(i, 1, 1);
+        const op from = kernel_[i.arg[0]].code;
+        expect(from == op::call || from == op::reduce_call, "the operand is not a call");
+        expect(i.attr < kernel_.calls[kernel_[i.arg[0]].attr].outputs, "the call has fewer outputs");
+    }
+  }
+
+  void check_loop(const inst& i) const {
+    check_arity(i, 0, 0);
+    expect(i.attr < kernel_.loops.size(), "the loop does not exist");
+    const loop_dims& l = kernel_.loops[i.attr];
+    expect(!is_counting(l.first), fmt::format("dim d{} is counting already", l.first));
+    expect(kernel_.kept == 0 || !open_.empty() || l.count == 1, "a kept row has one dim");
+  }
+
+  void check_call(const inst& i) {
     expect(i.attr < kernel_.calls.size(), "the call does not exist");
     const call& c = kernel_.calls[i.attr];
     for (std::uint32_t k = c.first; k < c.first + c.count; ++k) check_operand(kernel_.call_operands[k]);
   }
 
-  void open_loop(const inst&) {
+  void open_loop() {
     open_.push_back(static_cast<std::uint32_t>(at_));
     scopes_.push_back(static_cast<std::uint32_t>(live_.size()));
     live_.push_back(true);
   }
 
-  void check_reduction(const inst& i) {
-    check_arity(i, 2, 2);
-    expect(!open_.empty() && raw(i.arg[1]) == open_.back(), "it does not close the innermost loop");
-    const dtype from = type_of(i.arg[0]);
-    switch (info(i.code).typing) {
-      case rule::reduce_sum: expect(kind_of(i.type) >= kind_of(from), "a sum of another kind than its operand"); break;
-      case rule::reduce_order: expect(i.type == from && !is_complex(from), "dtype differs from the operand's"); break;
-      case rule::reduce_index: expect(i.type == i64 && !is_complex(from), "positions are i64"); break;
-      default: expect(i.type == boolean, "the result is not boolean"); break;
-    }
+  void close_loop() {
     live_[scopes_.back()] = false;
     scopes_.pop_back();
     open_.pop_back();
+  }
+
+  void check_accumulation(const inst& i) {
+    check_arity(i, 2, 2);
+    check_loop_operand(i.arg[1]);
+    if (is_reduction(i.code) && open_.size() == 1) found_[at_] = true;
+    if (i.code == op::reduce_call) {
+      check_call(i);
+      const call& c = kernel_.calls[i.attr];
+      return expect(c.count > 0 && kernel_.call_operands[c.first] == i.arg[0], "not the call's first operand");
+    }
+    const dtype from = type_of(i.arg[0]);
+    switch (info(i.code).typing) {
+      case rule::reduce_sum: return expect(kind_of(i.type) >= kind_of(from), "a sum of another kind than its operand");
+      case rule::reduce_order: return expect(i.type == from && !is_complex(from), "dtype differs from the operand's");
+      case rule::reduce_index: return expect(i.type == i64 && !is_complex(from), "positions are i64");
+      case rule::reduce_spread: return fail("has no place in a kernel");
+      default: return expect(i.type == boolean, "the result is not boolean");
+    }
   }
 
   void expect_same(const inst& i, int first, int last, dtype wanted) const {
@@ -291,6 +367,7 @@ class verifier {
   const kernel& kernel_;
   std::size_t at_ = 0;
   std::vector<std::uint32_t> scope_;        ///< by instruction
+  std::vector<bool> found_;                 ///< by instruction: whether it needs a loop of the domain to have ended
   std::vector<bool> live_;                  ///< by scope
   std::vector<std::uint32_t> scopes_ = {0}; ///< open ones, outermost first
   std::vector<std::uint32_t> open_;         ///< loop instructions

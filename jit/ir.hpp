@@ -1,8 +1,11 @@
 // Kernel IR: what one launch computes for one element of its loop domain.
 //
 // Semantics, the same on every executor:
-//   * Instructions run in table order, once per element of the domain; values are immutable (SSA). `loop` opens nested
-//     sequential loops over reduced dims and the reduce_* naming it closes them; nothing inside is visible after.
+//   * Instructions run in table order, once per element of the domain; values are immutable (SSA). `loop` opens
+//     sequential loops over some dims, outermost first, and `end` closes them; nothing inside is visible after, but for
+//     the reductions in it (reduce_*, whose second operand is the loop), which are visible only then. A scan_* in a loop
+//     is what the reduction of its name would give for the iterations up to this one. Loops nest; several loops, one
+//     after another, may run over the same dims. Reductions may combine elements in any order.
 //   * Integers wrap (two's complement). x / 0 and x % 0 are 0. A shift past the width gives 0, or the sign for >> of a
 //     signed value. Negative shift counts count as past the width.
 //   * Floats are IEEE with subnormals; an operation rounds to its dtype, except that a multiply feeding an add may fuse
@@ -11,9 +14,8 @@
 //   * float -> integer truncates, saturates, and takes NaN to 0; integer -> narrower integer wraps; anything -> bool is
 //     x != 0; complex -> real takes the real part.
 //   * A load or bound whose predicate is false, and a bad `bound`, give 0; a store or atomic then does nothing.
-//   * Stores and atomics come after everything that loads; an element that one instruction stores twice, in different
-//     elements of the domain, is stored with the same value. Atomics combine in any order,
-//     in the dtype of the value.
+//   * A store is seen by no load. An element that one instruction stores twice, in different elements of the domain, is
+//     stored with the same value. Atomics combine in any order, in the dtype of the value.
 //
 // Sizes, strides, scalars and pointers are parameters: numbers live in `arguments`, never in the table, so that the
 // table's bytes are the kernel's identity.
@@ -40,8 +42,8 @@ struct inst {
   std::uint8_t reserved = 0;
   value arg[3] = {value::none, value::none, value::none};
   std::uint32_t attr = 0;     ///< by code: parameter (scalar, quotient's divisor, inside's size), form (index),
-                              ///< access (load, store, atomic), check (bound), call (call), output ordinal (result),
-                              ///< loop (loop)
+                              ///< access (load, store, atomic), check (bound), call (call, reduce_call), output
+                              ///< ordinal (result), loop (loop)
 };
 static_assert(sizeof(inst) == 20);
 
@@ -70,7 +72,16 @@ struct access {
   std::uint32_t form;
   std::uint32_t near = alone;  ///< another access of the same array and form, `shift` elements before this one
   std::int32_t shift = 0;      ///< in whole vectors, most of this one's elements are that one's, too
+  std::int32_t column = 0;      ///< staged: where in its row the form begins
+  std::uint32_t staged = alone; ///< the staged rows that hold what it reads, but for what lies outside the own row
   static constexpr std::uint32_t alone = 0xffffffffu;
+};
+
+/// distribution::rows, unrolled: an array whose rows of `pitch` elements, one per element of the domain, lie end to end; a
+/// block fetches those of its threads together, into shared memory.
+struct staged_rows {
+  std::uint32_t pointer;  ///< parameter: the first row
+  std::uint32_t pitch;
 };
 
 /// A user's index checked against an extent: [-size, size).
@@ -83,12 +94,12 @@ struct dim {
   std::uint32_t extent;   ///< parameter
 };
 
-/// The sequential dims a `loop` instruction runs over, outermost first.
+/// The dims a `loop` instruction runs over, outermost first; equal for loops over the same dims. At least one.
 struct loop_dims {
   std::uint32_t first, count;
 };
 
-/// A user's elementwise kernel called with values; `result` instructions pick its outputs.
+/// A user's kernel called with values, or a user's reduction; `result` instructions pick its outputs.
 struct call {
   const user_kernel* kernel;
   std::uint32_t first, count;  ///< call_operands[first .. first + count)
@@ -108,12 +119,30 @@ enum class parameter_kind : std::uint8_t {
   aligned,      ///< u64: bit k set when parameter-pointer number k may be accessed in whole vectors
   fault,        ///< pointer to runtime::index_fault
   launch,       ///< i64: identity of this launch, for the fault record
+  team,         ///< u64: threads of a team, as log2 across | log2 down << 8 (cuda, not with distribution::elements)
+  pieces,       ///< i64: that loops are split into; `pieces` of the outer counters, then one for the innermost counter
+  workspace,    ///< pointer: what the pieces found
+  tickets,      ///< pointer: u32 counters, zero before and after each launch (cuda)
+  phase,        ///< i64, host: launch_phase
+};
+
+/// What a host function does with loops that are split: all of it, one piece (its number comes as the row), or the rest
+/// once all pieces are there.
+enum class launch_phase : std::int64_t { whole, piece, rest };
+
+/// How a kernel's outermost loops lie over threads.
+enum class distribution : std::uint8_t {
+  elements,  ///< no loops, or each thread runs those of its element
+  rows,      ///< a team of threads takes an element of the domain, and shares the iterations of its loops
+  columns,   ///< threads side by side take neighbours along the domain's inner dim, and those below share the iterations
 };
 
 struct parameter {
   parameter_kind kind;
   dtype type;
   std::uint8_t aliased = 0;  ///< pointers: 1 when another pointer reads or writes elements of this one
+  std::uint8_t fixed = 0;    ///< 1: always `number`, for unrolled loops
+  std::int32_t number = 0;
 };
 
 struct kernel {
@@ -124,13 +153,24 @@ struct kernel {
   std::vector<check> checks;
   std::vector<dim> dims;
   std::vector<loop_dims> loops;
+  std::vector<staged_rows> staged;
   std::vector<call> calls;
   std::vector<value> call_operands;
   std::vector<parameter> parameters;
   std::uint32_t domain_rank = 1;
   std::uint8_t index_bits = 64;
   std::uint8_t math = 0;   ///< math_mode
-  std::uint8_t lanes = 1;  ///< elements of the inner dim a cuda thread takes at once
+  /// Neighbours that a thread takes at once, along the inner dim of the domain (elements, columns) or of each outermost
+  /// loop (rows).
+  std::uint8_t lanes = 1;
+  distribution over = distribution::elements;
+  std::uint8_t split = 0;      ///< 1: the outermost loops may be cut in pieces, which several blocks or threads run
+  std::uint8_t kept = 0;       ///< rows: most vectors of a loop a thread gets; kept from one loop to the next. 0: any number
+  std::uint8_t whole = 0;      ///< rows, cuda: 1: the outermost loops' innermost extents are multiples of `lanes`
+  std::uint8_t unrolled = 0;   ///< rows, cuda: 1: loops are short, and a thread runs those of an element
+  std::uint16_t threads = 256; ///< of a cuda block
+  /// By instruction, when there are loops: equal numbers are one value, at the same iteration of loops over the same dims.
+  std::vector<std::uint32_t> origins;
 
   const inst& operator[](value v) const { return body[raw(v)]; }
   void clear();
@@ -149,6 +189,10 @@ struct arguments {
   std::vector<slot> slots;
   std::int64_t rows = 1, inner = 1;  ///< domain: product of the outer extents, and the innermost extent
   int cost = 1;
+  // when loops are distributed:
+  std::int64_t blocks = 1, pieces = 1;                ///< cuda blocks; pieces that each element's loops are cut into
+  std::size_t workspace_bytes = 0, ticket_count = 0;  ///< what the pieces need
+  std::uint32_t shared_bytes = 0;                     ///< of a cuda block, for staged rows
 };
 
 /// Throws internal_error naming the first rule the kernel breaks: operands defined before use and in scope, dtypes as

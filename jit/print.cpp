@@ -4,12 +4,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace sinter::jit {
 
 namespace {
 
 constexpr std::string_view role_names[] = {"n", "in", "out", "x", "s", "o", "size", "q", "magic", "aligned", "fault",
-                                           "launch"};
+                                           "launch", "team", "pieces", "work", "tickets", "phase"};
 
 class printer {
  public:
@@ -19,7 +21,7 @@ class printer {
     header(name);
     for (std::size_t k = 0; k < kernel_.body.size(); ++k) {
       const inst& i = kernel_.body[k];
-      if (is_reduction(i.code) && depth_ > 1) --depth_;
+      if (i.code == op::end && depth_ > 1) --depth_;
       line(k, i);
       if (i.code == op::loop) ++depth_;
     }
@@ -63,9 +65,25 @@ class printer {
     return fmt::format("{}[{}]{}", parameter(a.pointer), form_text(a.form), near);
   }
 
+  /// How loops lie over threads; nothing for kernels without loops.
+  std::string distribution_text() const {
+    constexpr std::string_view names[] = {"elements", "rows", "columns"};
+    const kernel& k = kernel_;
+    if (k.loops.empty()) return "";
+    std::string text = fmt::format(", {}", names[static_cast<int>(k.over) % 3]);
+    if (k.lanes != 1) text += fmt::format(", {} lanes", k.lanes);
+    if (k.whole != 0) text += ", whole vectors";
+    if (k.unrolled != 0) text += ", unrolled";
+    if (k.kept != 0) text += fmt::format(", {} kept", k.kept);
+    if (k.split != 0) text += ", split";
+    if (k.over != distribution::elements) text += fmt::format(", {} threads", k.threads);
+    return text;
+  }
+
   void header(const std::string& name) {
     constexpr std::string_view modes[] = {"", ", strict math", ", fast math"};
-    out_ = fmt::format("kernel {}({}-bit indices{})\n", name, kernel_.index_bits, modes[kernel_.math % 3]);
+    out_ = fmt::format("kernel {}({}-bit indices{}{})\n", name, kernel_.index_bits, modes[kernel_.math % 3],
+                       distribution_text());
     for (std::uint32_t p = 0; p < kernel_.parameters.size(); ++p) {
       const parameter_kind kind = kernel_.parameters[p].kind;
       if (kind == parameter_kind::input || kind == parameter_kind::output || kind == parameter_kind::scalar)
@@ -87,7 +105,7 @@ class printer {
     std::string list;
     for (std::uint32_t k = 0; k < c.count; ++k)
       list.append(k == 0 ? "" : ", ").append(name_of(kernel_.call_operands[c.first + k]));
-    return fmt::format("call {}({})", c.kernel ? c.kernel->name : "?", list);
+    return fmt::format("{} {}({})", info(i.code).name, c.kernel ? c.kernel->name : "?", list);
   }
 
   std::string right_side(const inst& i) const {
@@ -101,17 +119,25 @@ class printer {
                            i.attr, condition(i.arg[1]));
       case op::load:
         return fmt::format("load {}{}", element(i.attr), condition(i.arg[0]));
-      case op::loop: {
-        const loop_dims& l = kernel_.loops[i.attr];
-        return l.count == 0 ? "loop once" : fmt::format("loop {}", range(l.first, l.count));
-      }
+      case op::loop: return fmt::format("loop {}", range(kernel_.loops[i.attr].first, kernel_.loops[i.attr].count));
       case op::call: return call_text(i);
+      case op::reduce_call: return fmt::format("{} over {}", call_text(i), name_of(i.arg[1]));
       case op::result: return fmt::format("result {} of {}", i.attr, name_of(i.arg[0]));
       default: break;
     }
     if (is_reduction(i.code))
       return fmt::format("{} {} over {}", info(i.code).name, name_of(i.arg[0]), name_of(i.arg[1]));
+    if (is_scan(i.code))
+      return fmt::format("{} {} along {}", info(i.code).name, name_of(i.arg[0]), name_of(i.arg[1]));
     return fmt::format("{} {}", info(i.code).name, operands(i));
+  }
+
+  /// Which earlier value the instruction gives again, when it does.
+  std::string again(std::size_t k) const {
+    const std::vector<std::uint32_t>& origins = kernel_.origins;
+    if (k >= origins.size()) return "";
+    const auto first = std::find(origins.begin(), origins.end(), origins[k]) - origins.begin();
+    return static_cast<std::size_t>(first) == k ? "" : fmt::format(", %{} again", first);
   }
 
   void line(std::size_t k, const inst& i) {
@@ -120,11 +146,14 @@ class printer {
       const std::string_view what = info(i.code == op::atomic ? i.combine : i.code).name;
       out_ += fmt::format("{}{} {} {}{}\n", i.code == op::atomic ? "atomic " : "", what, element(i.attr),
                           name_of(i.arg[0]), condition(i.arg[1]));
-    } else if (i.code == op::loop || i.code == op::call) {
+    } else if (i.code == op::end) {
+      out_ += fmt::format("end {}\n", name_of(i.arg[0]));
+    } else if (i.code == op::loop || i.code == op::call || i.code == op::reduce_call) {
       out_ += fmt::format("%{} = {}\n", k, right_side(i));
     } else {
       const std::string text = fmt::format("%{} = {}", k, right_side(i));
-      out_ += fmt::format("{:<{}}  {}\n", text, depth_ < 20 ? 48 - 2 * depth_ : 8, sinter::to_string(i.type));
+      out_ += fmt::format("{:<{}}  {}{}\n", text, depth_ < 20 ? 48 - 2 * depth_ : 8, sinter::to_string(i.type),
+                          again(k));
     }
   }
 

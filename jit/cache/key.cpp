@@ -3,6 +3,7 @@
 #include "jit/user_kernel.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <string>
 
@@ -42,9 +43,16 @@ bool same_table(const std::vector<T>& a, const std::vector<T>& b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
+/// All but the tables.
+std::array<std::uint64_t, 2> facts_of(const kernel& k) {
+  return {k.domain_rank | std::uint64_t{k.index_bits} << 8 | std::uint64_t{k.math} << 16 | std::uint64_t{k.lanes} << 24 |
+              std::uint64_t{k.threads} << 32,
+          static_cast<std::uint64_t>(k.over) | std::uint64_t{k.split} << 8 | std::uint64_t{k.kept} << 16 |
+              std::uint64_t{k.whole} << 24 | std::uint64_t{k.unrolled} << 32};
+}
+
 std::uint64_t mix_kernel(std::uint64_t h, const kernel& k) {
-  h = mix(h, k.domain_rank | std::uint64_t{k.index_bits} << 8 | std::uint64_t{k.math} << 16 |
-                 std::uint64_t{k.lanes} << 24);
+  for (const std::uint64_t word : facts_of(k)) h = mix(h, word);
   h = mix_table(h, k.body);
   h = mix_table(h, k.terms);
   h = mix_table(h, k.forms);
@@ -52,8 +60,10 @@ std::uint64_t mix_kernel(std::uint64_t h, const kernel& k) {
   h = mix_table(h, k.checks);
   h = mix_table(h, k.dims);
   h = mix_table(h, k.loops);
+  h = mix_table(h, k.staged);
   h = mix_table(h, k.call_operands);
-  return mix_table(h, k.parameters);
+  h = mix_table(h, k.parameters);
+  return mix_table(h, k.origins);
 }
 
 /// User kernels by their text.
@@ -61,28 +71,34 @@ std::uint64_t mix_calls(std::uint64_t h, const kernel& k) {
   for (const call& c : k.calls) {
     const user_kernel& u = *c.kernel;
     const auto add = [&h](const std::string& s) { h = mix_bytes(h, s.data(), s.size()); };
-    for (const std::string* s : {&u.name, &u.body, &u.preamble}) add(*s);
-    for (const user_parameter& p : u.inputs) add(p.name);
-    for (const user_parameter& p : u.outputs) add(p.name);
+    const reduction_text& r = u.reduction;
+    for (const std::string* s : {&u.name, &u.body, &u.preamble, &r.map, &r.reduce, &r.post_map, &r.identity,
+                                 &r.accumulator})
+      add(*s);
+    for (const auto* list : {&u.inputs, &u.outputs})
+      for (const user_parameter& p : *list) {
+        add(p.type);
+        add(p.name);
+      }
     for (const std::string& o : u.options) add(o);
     for (const dtype t : u.input_types) h = mix(h, static_cast<std::uint64_t>(t));
     for (const dtype t : u.output_types) h = mix(h, static_cast<std::uint64_t>(t));
+    if (u.accumulator_type) h = mix(h, static_cast<std::uint64_t>(*u.accumulator_type));
   }
   return h;
 }
 
 bool same_kernel(const kernel& x, const kernel& y) {
-  if (x.domain_rank != y.domain_rank || x.index_bits != y.index_bits || x.math != y.math || x.lanes != y.lanes ||
-      x.calls.size() != y.calls.size())
-    return false;
+  if (facts_of(x) != facts_of(y) || x.calls.size() != y.calls.size()) return false;
   for (std::size_t c = 0; c < x.calls.size(); ++c)
     if (x.calls[c].kernel->identity != y.calls[c].kernel->identity || x.calls[c].first != y.calls[c].first ||
         x.calls[c].count != y.calls[c].count)
       return false;
   return same_table(x.body, y.body) && same_table(x.terms, y.terms) && same_table(x.forms, y.forms) &&
          same_table(x.accesses, y.accesses) && same_table(x.checks, y.checks) && same_table(x.dims, y.dims) &&
-         same_table(x.loops, y.loops) && same_table(x.call_operands, y.call_operands) &&
-         same_table(x.parameters, y.parameters);
+         same_table(x.loops, y.loops) && same_table(x.staged, y.staged) &&
+         same_table(x.call_operands, y.call_operands) &&
+         same_table(x.parameters, y.parameters) && same_table(x.origins, y.origins);
 }
 
 }  // namespace

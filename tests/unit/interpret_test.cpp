@@ -1,4 +1,4 @@
-// The interpreter on kernels built by hand: semantics at the corners, loops, indices.
+// The interpreter on kernels built by hand: semantics at the corners, indices.
 #include "tests/unit/kernel_builder.hpp"
 
 #include "runtime/error.hpp"
@@ -8,7 +8,7 @@
 #include <cmath>
 #include <complex>
 #include <limits>
-#include <numeric>
+#include <memory>
 
 using namespace sinter_test;
 
@@ -197,73 +197,6 @@ TEST(interpret, doubles_become_half_floats_in_one_rounding) {
   const double tie = 1.0 + 0x1p-8;
   EXPECT_EQ(converted<bfloat16>(doubles{tie + 0x1p-40})[0].bits, bfloat16(1.0f).bits + 1);
   EXPECT_EQ(converted<bfloat16>(doubles{tie})[0].bits, bfloat16(1.0f).bits);
-}
-
-// ---- loops and reductions ----
-
-/// The reduction of one row x.
-template <class R, class T>
-R reduced(op code, const std::vector<T>& x, dtype to = dtype_of<R>) {
-  R out{};
-  kernel_builder b{1};
-  const value l = b.loop(to, {static_cast<std::int64_t>(x.size())});
-  const value v = b.load(dtype_of<T>, x, b.form({{1}}));
-  b.store(to, &out, b.form({{0}}), b.add(code, to, {v, l}));
-  b.run();
-  return out;
-}
-
-TEST(interpret, sums_keep_what_single_additions_lose) {
-  EXPECT_EQ(reduced<double>(op::reduce_sum, doubles{1, 1e100, 1, -1e100}), 2);
-  EXPECT_EQ(reduced<double>(op::reduce_sum, doubles{inf, 1, 2}), inf);
-  EXPECT_EQ(reduced<float>(op::reduce_sum, floats{1e8f, 1, -1e8f}), 1);
-  EXPECT_EQ(reduced<float16>(op::reduce_sum, std::vector<float16>(3000, float16(1.0f))), float16(3000.0f));
-  EXPECT_EQ(reduced<complex128>(op::reduce_sum, std::vector<complex128>{{1, 1e100}, {2, 1}, {3, -1e100}}),
-            (complex128{6, 1}));
-}
-
-TEST(interpret, integer_sums_and_products_wrap) {
-  EXPECT_EQ(reduced<std::int64_t>(op::reduce_sum, wides{INT64_MAX, 1}), INT64_MIN);
-  EXPECT_EQ(reduced<std::int64_t>(op::reduce_prod, wides{INT64_MAX, 2}), -2);
-  EXPECT_EQ(reduced<std::int64_t>(op::reduce_sum, bytes{100, 100}), 200);
-  EXPECT_EQ(reduced<std::int64_t>(op::reduce_sum, wides{}), 0);
-  EXPECT_EQ(reduced<double>(op::reduce_prod, doubles{}), 1);
-}
-
-TEST(interpret, reductions_let_nan_win_and_find_the_first) {
-  EXPECT_TRUE(std::isnan(reduced<double>(op::reduce_max, doubles{1, nan, 3})));
-  EXPECT_EQ(reduced<double>(op::reduce_min, doubles{3, 1, 2}), 1);
-  EXPECT_EQ(reduced<std::int64_t>(op::reduce_argmax, doubles{1, 3, 3, 2}), 1);
-  EXPECT_EQ(reduced<std::int64_t>(op::reduce_argmin, doubles{3, nan, 1, nan}), 1);
-  EXPECT_EQ(reduced<std::int64_t>(op::reduce_argmin, naturals{9, 4, 4}), 1);
-}
-
-TEST(interpret, loops_nest_and_run_all_lanes_together) {
-  // out[i] = max over j of sum over k of a[j, k] + i, more elements than a block has
-  constexpr std::int64_t n = 600;
-  doubles a(12), out(n);
-  std::iota(a.begin(), a.end(), 0.0);
-  kernel_builder b{n};
-  const value outer = b.loop(f64, {3});
-  const value inner = b.loop(f64, {4});
-  const value x = b.load(f64, a, b.form({{1, 4}, {2}}));
-  const value i = b.add(op::convert, f64, {b.add(op::index, i64, {}, b.form({{0}}))});
-  const value sum = b.add(op::reduce_sum, f64, {b.add(op::add, f64, {x, i}), inner});
-  b.store(f64, out.data(), b.form({{0}}), b.add(op::reduce_max, f64, {sum, outer}));
-  b.run();
-  for (std::int64_t k = 0; k < n; ++k)
-    EXPECT_EQ(out[static_cast<std::size_t>(k)], 8 + 9 + 10 + 11 + 4 * static_cast<double>(k));
-}
-
-TEST(interpret, positions_in_loops_over_several_dims_are_row_major) {
-  std::int64_t out = -1;
-  const doubles a = {1, 2, 3, 4, 9, 5};
-  kernel_builder b{1};
-  const value l = b.loop(i64, {2, 3});
-  const value x = b.load(f64, a, b.form({{1, 3}, {2}}));
-  b.store(i64, &out, b.form({{0}}), b.add(op::reduce_argmax, i64, {x, l}));
-  b.run();
-  EXPECT_EQ(out, 4);
 }
 
 // ---- rows, indices, faults ----

@@ -82,10 +82,21 @@ class kernel_builder {
     k.loops.push_back({first, static_cast<std::uint32_t>(extents.size())});
     return add(op::loop, t, {}, static_cast<std::uint32_t>(k.loops.size() - 1));
   }
+  /// Opens another loop over the dims of an earlier one.
+  value loop_again(value earlier) { return add(op::loop, k[earlier].type, {}, k[earlier].attr); }
+  void end(value loop) { add(op::end, k[loop].type, {loop}); }
+  /// A reduction of `v` over the loop, which it ends.
+  value reduce_and_end(op code, dtype t, value v, value loop) {
+    const value reduced = add(code, t, {v, loop});
+    end(loop);
+    return reduced;
+  }
   value add(op code, dtype t, std::initializer_list<value> args = {}, std::uint32_t attr = 0) {
     inst i = make_inst(code, t, attr);
     std::copy(args.begin(), args.end(), i.arg);
     k.body.push_back(i);
+    if (!k.loops.empty())  // until a test says otherwise, each value is new
+      while (k.origins.size() < k.body.size()) k.origins.push_back(static_cast<std::uint32_t>(k.origins.size()));
     return value{static_cast<std::uint32_t>(k.body.size() - 1)};
   }
 
