@@ -1,10 +1,8 @@
 #include "jit/codegen/emit.hpp"
 
-#include "jit/codegen/expression.hpp"
+#include "jit/codegen/emitters.hpp"
 #include "jit/codegen/placement.hpp"
 #include "jit/codegen/prelude.hpp"
-#include "jit/codegen/user_code.hpp"
-#include "jit/codegen/writer.hpp"
 #include "jit/user_kernel.hpp"
 
 #include <algorithm>
@@ -14,17 +12,13 @@ namespace sinter::jit {
 
 namespace {
 
-constexpr std::string_view host_parameters =
-    "void* const* arguments, long long row_begin, long long row_end, long long begin, long long end";
-
-/// Writes one kernel, or one part of several, as a function.
-class emitter {
+/// Writes a kernel whose threads take elements of the domain.
+class element_emitter : public kernel_emitter {
  public:
-  emitter(const kernel& k, const user_code& users, dialect d, writer& w)
-      : k_(k), d_(d), lanes_(k.lanes), names_(k), place_(place_instructions(k)), users_(users), w_(w) {}
+  element_emitter(const kernel& k, const user_code& users, dialect d, writer& w)
+      : kernel_emitter(k, users, d, w), place_(place_instructions(k)) {}
 
-  /// A function of its own: what the device, or the host's loader, calls by `name`.
-  void whole(const std::string& name) {
+  void whole(const std::string& name) override {
     if (d_ == dialect::host) return host_kernel("extern \"C\" void", name);
     const auto body = w_.block("extern \"C\" __global__ void __launch_bounds__(256) {}({})", name, cuda_parameters(""));
     const std::string_view wide = k_.index_bits == 32 ? "" : "(long long)";
@@ -32,8 +26,8 @@ class emitter {
               fmt::format("{}blockIdx.y * blockDim.y + threadIdx.y", wide), "gridDim.y * blockDim.y");
   }
 
-  /// A function that one for all parts calls; `x`, `y` and `rows_at_once` say where a thread stands.
-  void part(const std::string& name) {
+  /// `x`, `y` and `rows_at_once` say where a thread stands.
+  void part(const std::string& name) override {
     if (d_ == dialect::host) return host_kernel("static void", name);
     const auto body = w_.block(
         "static __device__ __forceinline__ void {}(const long long x, const long long y, const long long rows_at_once, "
@@ -41,26 +35,7 @@ class emitter {
     cuda_body("x", "y", "rows_at_once");
   }
 
-  /// The parameters, declared; their names behind `prefix`.
-  std::string cuda_parameters(const std::string& prefix) const {
-    std::string list;
-    for (std::uint32_t p = 0; p < k_.parameters.size(); ++p)
-      list += (list.empty() ? "" : ", ") + cuda_parameter(p, prefix + names_.parameter(p));
-    return list;
-  }
-  std::string cuda_arguments(const std::string& prefix) const {
-    std::string list;
-    for (std::uint32_t p = 0; p < k_.parameters.size(); ++p)
-      list += (list.empty() ? "" : ", ") + prefix + names_.parameter(p);
-    return list;
-  }
-
  private:
-  bool has_rows() const { return k_.domain_rank > 1; }
-  std::uint32_t inner_dim() const { return k_.domain_rank - 1; }
-  std::string extent(std::uint32_t dim) const { return names_.parameter(k_.dims[dim].extent); }
-  std::string_view index_type() const { return k_.index_bits == 32 ? "int" : "long long"; }
-
   // ---- cuda ----
   void cuda_body(const std::string& x, const std::string& y, const std::string& rows_at_once) {
     const std::string_view I = index_type();
@@ -75,22 +50,6 @@ class emitter {
     instructions(placement::row);
     cuda_row();
   }
-
-  std::string cuda_parameter(std::uint32_t p, const std::string& name) const {
-    const parameter& x = k_.parameters[p];
-    switch (x.kind) {
-      case parameter_kind::input: return fmt::format("const {}*{} {}", c_type(x.type), alone(p), name);
-      case parameter_kind::output: return fmt::format("{}*{} {}", c_type(x.type), alone(p), name);
-      case parameter_kind::scalar: return fmt::format("const {} {}", register_type(x.type), name);
-      case parameter_kind::magic:
-      case parameter_kind::aligned: return fmt::format("const unsigned long long {}", name);
-      case parameter_kind::fault: return fmt::format("index_fault* {}", name);
-      case parameter_kind::launch: return fmt::format("const long long {}", name);
-      default: return fmt::format("const {} {}", index_type(), name);
-    }
-  }
-
-  std::string_view alone(std::uint32_t p) const { return k_.parameters[p].aliased ? "" : " __restrict__"; }
 
   void cuda_row() {
     if (lanes_ == 1) {
@@ -129,7 +88,6 @@ class emitter {
 
   /// One thread's `lanes` neighbours: whole-vector loads, the same statements for each lane, whole-vector stores.
   void packed_row() {
-    packed_ = true;
     for (const bool near : {false, true})  // vectors that others are made of come first
       for (std::uint32_t v = 0; v < k_.body.size(); ++v)
         if (k_.body[v].code == op::load && place_[v] == placement::element && is_packed(k_.body[v]) &&
@@ -138,6 +96,9 @@ class emitter {
     for (std::uint32_t v = 0; v < k_.body.size(); ++v)
       if (k_.body[v].code == op::store && place_[v] == placement::element && is_packed(k_.body[v]))
         w_.line("pack<{}, {}> whole{};", c_type(k_.body[v].type), lanes_, k_.body[v].attr);
+    for (std::uint32_t v = 0; v < k_.body.size(); ++v)
+      if (place_[v] == placement::element && is_packed(k_.body[v]))
+        element_[v] = fmt::format("whole{}.at[lane]", k_.body[v].attr);
     {
       w_.line("#pragma unroll");
       const auto lane = w_.block("for (int lane = 0; lane < {}; ++lane)", lanes_);
@@ -148,7 +109,7 @@ class emitter {
       if (x.code == op::store && is_packed(x))
         w_.line("{}store_pack(&{}, whole{}, {});", condition(x.arg[1]), address(x.attr, "first"), x.attr,
                 is_aligned(x.attr));
-    packed_ = false;
+    element_.assign(k_.body.size(), {});
   }
 
   /// Whether some element of a lane is addressed or computed from the inner counter itself.
@@ -163,14 +124,10 @@ class emitter {
     return false;
   }
 
-  /// One bit of the flags for each of the first 64 accesses; the rest go element by element.
-  static std::string is_aligned(std::uint32_t access) {
-    return access < 64 ? fmt::format("aligned >> {} & 1", access) : "false";
-  }
-
   std::string pack_load(std::uint32_t v) const {
     const inst& x = k_.body[v];
-    return fmt::format("load_pack<{}, {}>(&{}, {})", c_type(x.type), lanes_, address(x.attr, "first"), is_aligned(x.attr));
+    const std::string from = address(x.attr, "first");
+    return fmt::format("load_pack<{}, {}>(&{}, {})", c_type(x.type), lanes_, from, is_aligned(x.attr));
   }
 
   void load_pack(std::uint32_t v) {
@@ -214,7 +171,7 @@ class emitter {
   // ---- host ----
   void host_kernel(std::string_view declared, const std::string& name) {
     const auto body = w_.block("{} {}({})", declared, name, host_parameters);
-    for (std::uint32_t p = 0; p < k_.parameters.size(); ++p) host_parameter(p);
+    host_parameters_declared();
     instructions(placement::once);
     if (!has_rows()) {
       w_.line("(void)row_begin, (void)row_end;");
@@ -224,21 +181,6 @@ class emitter {
     find_row();
     instructions(placement::row);
     host_row();
-  }
-
-  void host_parameter(std::uint32_t p) {
-    const parameter& x = k_.parameters[p];
-    std::string type;
-    switch (x.kind) {
-      case parameter_kind::input: type = fmt::format("const {}*", c_type(x.type)); break;
-      case parameter_kind::output: type = fmt::format("{}*", c_type(x.type)); break;
-      case parameter_kind::scalar: type = register_type(x.type); break;
-      case parameter_kind::magic:
-      case parameter_kind::aligned: return;
-      case parameter_kind::fault: type = "index_fault*"; break;
-      default: type = "long long"; break;
-    }
-    w_.line("const auto {} = *({} const*)arguments[{}];", names_.parameter(p), type, p);
   }
 
   void host_row() {
@@ -258,185 +200,46 @@ class emitter {
     w_.line("const {} rows = {};", index_type(), product);
   }
 
-  /// Counters d0, d1, ... of the outer dims from the row number.
-  void find_row() {
-    const std::string_view I = index_type();
-    if (inner_dim() == 1) return w_.line("const {} d0 = row;", I);
-    std::string rest = "row";
-    for (std::uint32_t d = inner_dim() - 1; d > 0; --d) {
-      const std::string next = fmt::format("row{}", d);
-      if (d_ == dialect::cuda && k_.index_bits == 32) {
-        const std::string m = names_.parameter(magic_of_dim(d));
-        w_.line("const int {} = fast_divide({}, (unsigned){}, (unsigned)({} >> 32));", next, rest, m, m);
-      } else {
-        w_.line("const {} {} = {} / {};", I, next, rest, extent(d));
-      }
-      w_.line("const {} d{} = {} - {} * {};", I, d, rest, next, extent(d));
-      rest = next;
-    }
-    w_.line("const {} d0 = {};", I, rest);
-  }
-
-  /// The magics of dims 1, 2, ... are the last of their kind, in order.
-  std::uint32_t magic_of_dim(std::uint32_t d) const {
-    std::uint32_t left = inner_dim() - d;
-    for (auto p = static_cast<std::uint32_t>(k_.parameters.size()); p-- > 0;)
-      if (k_.parameters[p].kind == parameter_kind::magic && --left == 0) return p;
-    throw_internal_error("no multiplier for a row's extent");
-  }
-
   void instructions(placement p) {
-    here_ = p;
+    const std::string of_row = has_rows() ? fmt::format("(long long)row * {}", extent(inner_dim())) : "";
+    if (p == placement::once) here_.position = "0";
+    else if (p == placement::row) here_.position = of_row;
+    else here_.position = of_row.empty() ? "i" : of_row + " + i";
     for (std::uint32_t v = 0; v < k_.body.size(); ++v)
       if (place_[v] == p) v = instruction(v);
   }
 
-  /// Emits one instruction, or a reduction whole; returns the last instruction dealt with.
-  std::uint32_t instruction(std::uint32_t v) {
-    const inst& x = k_.body[v];
-    switch (x.code) {
-      case op::loop: return reduction(v);
-      case op::scalar: break;
-      case op::load: load(v); break;
-      case op::store: store(v); break;
-      case op::atomic: atomic(v); break;
-      case op::bound: bound(v); break;
-      case op::call: user_call(v); break;
-      case op::in_range:
-        w_.line("const bool {} = good{}{};", names_.value(value{v}), raw(x.arg[0]),
-                x.arg[1] == value::none ? "" : " && " + names_.value(x.arg[1]));
-        break;
-      default:
-        w_.line("const {} {} = {};", value_type(k_, x), names_.value(value{v}), expression(k_, names_, v, d_));
-    }
-    return v;
-  }
-
-  std::string address(std::uint32_t a, std::string_view inner) const {
-    const std::string f = names_.form(k_.accesses[a].form, inner);
-    return fmt::format("{}[{}]", names_.parameter(k_.accesses[a].pointer), f);
-  }
-
-  void load(std::uint32_t v) {
-    const inst& x = k_.body[v];
-    const std::string element = packed_ && place_[v] == placement::element && is_packed(x)
-                                    ? fmt::format("whole{}.at[lane]", x.attr)
-                                    : address(x.attr, "i");
-    const bool small = x.type == dtype::f16 || x.type == dtype::bf16;
-    std::string text = small ? fmt::format("to_float({})", element) : element;
-    if (x.arg[0] != value::none) text = fmt::format("{} ? {} : ({})0", names_.value(x.arg[0]), text, register_type(x.type));
-    w_.line("const {} {} = {};", register_type(x.type), names_.value(value{v}), text);
-  }
-
-  void store(std::uint32_t v) {
-    const inst& x = k_.body[v];
-    const std::string_view convert = storing_function(x.type);
-    const std::string element = packed_ && is_packed(x) ? fmt::format("whole{}.at[lane]", x.attr) : address(x.attr, "i");
-    const std::string when = condition(packed_ && is_packed(x) ? value::none : x.arg[1]);
-    if (convert.empty()) w_.line("{}{} = {};", when, element, operand(k_, names_, x.arg[0]));
-    else w_.line("{}{} = {}({});", when, element, convert, names_.value(x.arg[0]));
-  }
-
-  /// "if (v3) " or nothing.
-  std::string condition(value predicate) const {
-    return predicate == value::none ? "" : fmt::format("if ({}) ", names_.value(predicate));
-  }
-
-  void atomic(std::uint32_t v) {
-    const inst& x = k_.body[v];
-    const std::string element = address(x.attr, "i"), fresh = operand(k_, names_, x.arg[0]), when = condition(x.arg[1]);
-    const bool adds = x.combine == op::add || x.combine == op::subtract;
-    if (adds && size_of(x.type) >= 4)
-      return w_.line("{}add_at(&{}, {});", when, element, x.combine == op::add ? fresh : negation(x.type, fresh));
-    const std::string_view in = size_of(x.type) == 2 && is_real(x.type) ? "to_float" : "";
-    const std::string_view out = storing_function(x.type);
-    w_.line("{}combine_at(&{}, [&]({} element) -> {} {{", when, element, c_type(x.type), c_type(x.type));
-    w_.line("  const {} old = {}(element);", register_type(x.type), in);
-    w_.line("  return {}({});", out, combination(x, k_[x.arg[0]].type, "old", fresh));
-    w_.line("}});");
-  }
-
-  void bound(std::uint32_t v) {
-    const inst& x = k_.body[v];
-    std::string position = here_ == placement::once ? "0" : has_rows() ? fmt::format("(long long)row * {}", extent(inner_dim())) : "";
-    if (here_ == placement::element) position += position.empty() ? "i" : " + i";
-    const std::string checked = fmt::format("checked_index<{}>({}, {}, good{}, fault, launch, {}, {})", index_type(),
-                                            names_.value(x.arg[0]), names_.parameter(k_.checks[x.attr].size), v, x.attr,
-                                            position);
-    const std::string name = names_.value(value{v});
-    w_.line("bool good{} = false;", v);
-    if (x.arg[1] == value::none) return w_.line("const {} {} = {};", index_type(), name, checked);
-    w_.line("{} {} = 0;", index_type(), name);
-    w_.line("{}{} = {};", condition(x.arg[1]), name, checked);
-  }
-
-  void user_call(std::uint32_t v) {
-    const call& c = k_.calls[k_.body[v].attr];
-    std::string list;
-    for (std::uint32_t a = 0; a < c.count; ++a)
-      list += (a ? ", " : "") + operand(k_, names_, k_.call_operands[c.first + a]);
-    for (std::uint32_t o = 0; o < c.outputs; ++o) {
-      w_.line("{} result{}_{} = {{}};", c_type(c.kernel->output_types[o]), v, o);
-      list += fmt::format("{}result{}_{}", list.empty() ? "" : ", ", v, o);
-    }
-    w_.line("{}({});", users_.function_of(*c.kernel), list);
-  }
-
-  std::uint32_t reduction(std::uint32_t v) {
-    const loop_dims& dims = k_.loops[k_.body[v].attr];
-    const std::uint32_t close = end_of_loop(v);
-    const inst& r = k_.body[close];
-    const bool finds = r.code == op::reduce_argmin || r.code == op::reduce_argmax;
-    w_.line("{} total{};", accumulator_type(k_, r), close);
-    if (finds) w_.line("long long place{} = 0;", close);
-    {
-      std::vector<std::unique_ptr<writer::scope>> open;
-      for (std::uint32_t d = dims.first; d < dims.first + dims.count; ++d)
-        open.emplace_back(new writer::scope(w_.block("for ({0} d{1} = 0; d{1} < {2}; ++d{1})", index_type(), d, extent(d))));
-      for (std::uint32_t inside = v + 1; inside < close; ++inside) inside = instruction(inside);
-      w_.line("total{}.add({}{});", close, operand(k_, names_, r.arg[0]), finds ? fmt::format(", place{}++", close) : "");
-      while (!open.empty()) open.pop_back();
-    }
-    const std::string_view rounded = rounding_function(r.type);
-    w_.line("const {} {} = {};", register_type(r.type), names_.value(value{close}),
-            rounded.empty() ? fmt::format("total{}.value()", close) : fmt::format("{}(total{}.value())", rounded, close));
-    return close;
-  }
-
-  std::uint32_t end_of_loop(std::uint32_t loop) const {
-    for (std::uint32_t v = loop + 1; v < k_.body.size(); ++v)
-      if (is_reduction(k_.body[v].code) && raw(k_.body[v].arg[1]) == loop) return v;
-    throw_internal_error("a loop is never closed");
-  }
-
-  const kernel& k_;
-  dialect d_;
-  int lanes_;
-  bool packed_ = false;
-  placement here_ = placement::once;  ///< of the statements being written; those in reductions' loops go with their loop
-  name_table names_;
   std::vector<placement> place_;
-  const user_code& users_;
-  writer& w_;
 };
 
+std::unique_ptr<kernel_emitter> emitter_of(const kernel& k, const user_code& users, dialect d, writer& w) {
+  if (k.over == distribution::elements) return std::make_unique<element_emitter>(k, users, d, w);
+  if (d == dialect::host) return make_host_loop_emitter(k, users, w);
+  return k.over == distribution::rows ? make_row_emitter(k, users, w) : make_column_emitter(k, users, w);
+}
+
 /// The kernel that runs each part in blocks of its own.
-void cuda_parts(const std::vector<emitter>& parts, const std::string& name, writer& w) {
+void cuda_parts(const std::vector<std::unique_ptr<kernel_emitter>>& parts, const std::string& name, writer& w) {
   std::string parameters;
   for (std::size_t k = 0; k < parts.size(); ++k)
     parameters += fmt::format("{0}const int p{1}_across, const int p{1}_down, const int p{1}_shift, {2}",
-                              k ? ", " : "", k, parts[k].cuda_parameters(fmt::format("p{}_", k)));
+                              k ? ", " : "", k, parts[k]->cuda_parameters(fmt::format("p{}_", k)));
   const auto body = w.block("extern \"C\" __global__ void __launch_bounds__(256) {}({})", name, parameters);
   w.line("int block = blockIdx.x;");
   for (std::size_t k = 0; k < parts.size(); ++k) {
     const std::string p = fmt::format("p{}_", k);
     {
       const auto own = w.block("if (block < {0}across * {0}down)", p);
-      w.line("const int height = blockDim.x >> {}shift;", p);
-      w.line("const long long x = ((long long)(block % {0}across) << {0}shift) + "
-             "(threadIdx.x & ((1 << {0}shift) - 1));", p);
-      w.line("const long long y = (long long)(block / {0}across) * height + (threadIdx.x >> {0}shift);", p);
-      w.line("return {}_{}(x, y, (long long){}down * height, {});", name, k, p, parts[k].cuda_arguments(p));
+      const std::string arguments = parts[k]->cuda_arguments(p);
+      if (parts[k]->takes_blocks()) {
+        w.line("return {}_{}(block, (long long){}across * {}down, {});", name, k, p, p, arguments);
+      } else {
+        w.line("const int height = blockDim.x >> {}shift;", p);
+        w.line("const long long x = ((long long)(block % {0}across) << {0}shift) + "
+               "(threadIdx.x & ((1 << {0}shift) - 1));", p);
+        w.line("const long long y = (long long)(block / {0}across) * height + (threadIdx.x >> {0}shift);", p);
+        w.line("return {}_{}(x, y, (long long){}down * height, {});", name, k, p, arguments);
+      }
     }
     w.line("block -= {0}across * {0}down;", p);
   }
@@ -457,8 +260,9 @@ std::string kernel_name(kernel_list parts, std::uint64_t identity) {
   for (const kernel* k : parts)
     for (const inst& i : k->body) {
       std::string word;
-      if (i.code == op::call) word = k->calls[i.attr].kernel->name;
-      else if ((is_elementwise(i.code) && i.code != op::convert) || is_reduction(i.code)) word = info(i.code).name;
+      if (i.code == op::call || i.code == op::reduce_call) word = k->calls[i.attr].kernel->name;
+      else if ((is_elementwise(i.code) && i.code != op::convert) || is_reduction(i.code) || is_scan(i.code))
+        word = info(i.code).name;
       if (!word.empty() && seen.size() < 3 && seen.insert(word).second) name += "_" + word;
     }
   if (seen.empty()) name += "_copy";
@@ -469,11 +273,11 @@ std::string emit(kernel_list parts, const std::string& name, dialect d) {
   const user_code users(parts);
   writer w;
   if (parts.size() == 1) {
-    emitter(*parts[0], users, d, w).whole(name);
+    emitter_of(*parts[0], users, d, w)->whole(name);
   } else {
-    std::vector<emitter> each;
-    for (const kernel* k : parts) each.emplace_back(*k, users, d, w);
-    for (std::size_t k = 0; k < parts.size(); ++k) each[k].part(fmt::format("{}_{}", name, k));
+    std::vector<std::unique_ptr<kernel_emitter>> each;
+    for (const kernel* k : parts) each.push_back(emitter_of(*k, users, d, w));
+    for (std::size_t k = 0; k < parts.size(); ++k) each[k]->part(fmt::format("{}_{}", name, k));
     if (d == dialect::cuda) cuda_parts(each, name, w);
     else host_parts(parts.size(), name, w);
   }

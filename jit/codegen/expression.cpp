@@ -24,6 +24,11 @@ std::string_view prefix(parameter_kind kind) {
     case parameter_kind::aligned: return "aligned";
     case parameter_kind::fault: return "fault";
     case parameter_kind::launch: return "launch";
+    case parameter_kind::team: return "team";
+    case parameter_kind::pieces: return "pieces";
+    case parameter_kind::workspace: return "workspace";
+    case parameter_kind::tickets: return "tickets";
+    case parameter_kind::phase: return "phase";
   }
   return "";
 }
@@ -105,18 +110,20 @@ std::string elementwise_text(const inst& i, dtype in, std::string (&args)[3]) {
 
 }  // namespace
 
-name_table::name_table(const kernel& k) : k_(k) {
-  int next[16] = {};
+name_table::name_table(const kernel& k) : k_(k), arrays_(k.body.size()) {
+  int next[32] = {};
   for (const jit::parameter& p : k.parameters) {
     const auto kind = static_cast<int>(p.kind);
-    const bool only = p.kind >= parameter_kind::aligned;
-    parameters_.push_back(only ? std::string(prefix(p.kind)) : fmt::format("{}{}", prefix(p.kind), next[kind]++));
+    const bool only = p.kind >= parameter_kind::aligned && p.kind != parameter_kind::pieces;
+    declared_.push_back(only ? std::string(prefix(p.kind)) : fmt::format("{}{}", prefix(p.kind), next[kind]++));
+    parameters_.push_back(p.fixed == 0 ? declared_.back() : fmt::format("({})", p.number));
   }
+  for (std::size_t d = 0; d < k.dims.size(); ++d) dims_.push_back(fmt::format("d{}", d));
 }
 
 std::string name_table::value(jit::value v) const {
   if (k_[v].code == op::scalar) return parameters_[k_[v].attr];
-  return fmt::format("v{}", raw(v));
+  return fmt::format("v{}{}", raw(v), suffix(v));
 }
 
 std::string name_table::form(std::uint32_t f, std::string_view inner) const {
@@ -126,7 +133,7 @@ std::string name_table::form(std::uint32_t f, std::string_view inner) const {
     const term& s = k_.terms[t];
     std::string atom = !s.is_dim() ? value(jit::value{s.atom & ~term::computed})
                        : s.atom + 1 == k_.domain_rank ? std::string(inner)
-                                                      : fmt::format("d{}", s.atom);
+                                                      : dims_[s.atom];
     if (s.coefficient != term::unit) atom += " * " + parameters_[s.coefficient];
     text += (text.empty() ? "" : " + ") + atom;
   }
@@ -159,7 +166,7 @@ std::string expression(const kernel& k, const name_table& names, std::uint32_t v
       }
       return fmt::format("{} / {}", names.value(i.arg[0]), names.parameter(i.attr));
     case op::result: {
-      const std::string out = fmt::format("result{}_{}", raw(i.arg[0]), i.attr);
+      const std::string out = fmt::format("result{}_{}{}", raw(i.arg[0]), i.attr, names.suffix(i.arg[0]));
       return size_of(i.type) == 2 && is_real(i.type) ? fmt::format("to_float({})", out) : out;
     }
     default: break;
@@ -184,15 +191,21 @@ std::string combination(const inst& i, dtype in, const std::string& old, const s
 
 std::string accumulator_type(const kernel& k, const inst& reduce) {
   const std::string_view in = register_type(k[reduce.arg[0]].type), out = register_type(reduce.type);
+  const std::string_view narrow = k.index_bits == 32 ? ", int" : "";  // positions are counters' combinations
   switch (reduce.code) {
-    case op::reduce_sum: return fmt::format("sum_of<{}>", out);
-    case op::reduce_prod: return fmt::format("product_of<{}>", out);
-    case op::reduce_min: return fmt::format("smallest_of<{}>", out);
-    case op::reduce_max: return fmt::format("largest_of<{}>", out);
+    case op::reduce_sum:
+    case op::scan_sum: return fmt::format("sum_of<{}>", out);
+    case op::reduce_prod:
+    case op::scan_prod: return fmt::format("product_of<{}>", out);
+    case op::reduce_min:
+    case op::scan_min: return fmt::format("smallest_of<{}>", out);
+    case op::reduce_max:
+    case op::scan_max: return fmt::format("largest_of<{}>", out);
     case op::reduce_any: return "any_of";
     case op::reduce_all: return "all_of";
-    case op::reduce_argmin: return fmt::format("position_of_smallest<{}>", in);
-    case op::reduce_argmax: return fmt::format("position_of_largest<{}>", in);
+    case op::reduce_argmin: return fmt::format("position_of_smallest<{}{}>", in, narrow);
+    case op::reduce_argmax: return fmt::format("position_of_largest<{}{}>", in, narrow);
+    case op::reduce_plain_sum: return "plain_sum";
     default: throw_internal_error("not a reduction");
   }
 }

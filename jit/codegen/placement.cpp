@@ -18,13 +18,12 @@ class placer {
       shown_[v] = open.empty() ? needs_[v] : placement::loop;
       for (const std::uint32_t l : open) needs_[l] = std::max(needs_[l], needs_[v]);
       if (i.code == op::loop) open.push_back(v);
-      if (is_reduction(i.code)) {
-        open.pop_back();
-        const auto l = raw(i.arg[1]);
-        needs_[v] = std::max(needs_[v], needs_[l]);
-        if (open.empty()) shown_[v] = shown_[l] = needs_[v];
-        for (const std::uint32_t outer : open) needs_[outer] = std::max(needs_[outer], needs_[v]);
-      }
+      if (i.code != op::end) continue;
+      const std::uint32_t l = open.back();
+      open.pop_back();
+      for (std::uint32_t inside = l + 1; inside <= v; ++inside)  // reductions are what the whole loop needs
+        if (inside == v || is_reduction(k_.body[inside].code)) needs_[inside] = std::max(needs_[inside], needs_[l]);
+      if (open.empty()) shown_[v] = shown_[l] = needs_[l];
     }
     return shown_;
   }
@@ -37,7 +36,7 @@ class placer {
     if (i.code == op::index) p = std::max(p, of_form(i.attr));
     if (i.code == op::load) p = std::max(p, of_form(k_.accesses[i.attr].form));
     if (i.code == op::store || i.code == op::atomic) p = placement::element;
-    if (i.code == op::call)
+    if (i.code == op::call || i.code == op::reduce_call)
       for (std::uint32_t a = 0; a < k_.calls[i.attr].count; ++a) use(k_.call_operands[k_.calls[i.attr].first + a]);
     return p;
   }

@@ -9,8 +9,8 @@ namespace sinter::jit {
 
 enum class placement : std::uint8_t { once, row, element, loop };
 
-/// The outermost placement each instruction can have: `once` if it depends on no counter of the domain, `row` if not on the
-/// innermost, `loop` if it stands inside a reduction's loop (whose `loop` and reduce_* have the loop's own placement).
+/// The outermost placement each instruction can have: `once` if it depends on no counter of the domain, `row` if not on
+/// the innermost, `loop` if it stands inside a loop. A `loop` and its `end` are placed as what needs most inside.
 std::vector<placement> place_instructions(const kernel& k);
 
 }  // namespace sinter::jit

@@ -12,7 +12,7 @@
 namespace sinter::jit {
 
 namespace device {  // the files of jit/device, embedded when the library is built
-extern const std::string_view prelude, accumulate, access, atomics, complex, users;
+extern const std::string_view prelude, accumulate, access, atomics, complex, staging, team, users;
 }  // namespace device
 
 namespace {
@@ -166,6 +166,8 @@ std::vector<section> make_sections(dialect d) {
   parse_file(device::prelude, false, d, all);
   parse_file(device::access, false, d, all);
   parse_file(device::accumulate, false, d, all);
+  parse_file(device::team, false, d, all);
+  parse_file(device::staging, false, d, all);
   parse_file(device::complex, true, d, all);
   parse_file(device::atomics, false, d, all);
   parse_file(device::users, true, d, all);

@@ -11,9 +11,11 @@
 //   reduce_any     any_of                     reduce_all     all_of                      x: bool
 //   reduce_argmin  position_of_smallest<T>    reduce_argmax  position_of_largest<T>      T: register type of x;
 //                                             add(x, position), positions ascending; value() is a long long
+//   reduce_plain_sum                          plain_sum                                x: double
+//   scan_sum, scan_prod, scan_min, scan_max   as the reductions of these names; value() after each add(x)
 //
-// All of them also merge with another of their kind: a.merge(b), where b's elements (positions) come after a's, or for
-// the arg ones in any order.
+// All of them also merge with another of their kind, a.merge(b), and are copied as bytes. What has seen nothing changes
+// nothing.
 
 /// Integers wrap; float sums in double; double compensates (Knuth's two-sum).
 //@ sum_of
@@ -48,6 +50,14 @@ struct sum_of<double> {
     lost += other.lost;
   }
   SINTER_MEMBER double value() const { return is_finite(total) ? total + lost : total; }
+};
+
+//@ plain_sum
+struct plain_sum {
+  double total = 0;
+  SINTER_MEMBER void add(double x) { total += x; }
+  SINTER_MEMBER void merge(plain_sum other) { total += other.total; }
+  SINTER_MEMBER double value() const { return total; }
 };
 
 //@ sum_of with complex
@@ -101,33 +111,47 @@ struct product_of<complex<T>> {
   SINTER_MEMBER complex<T> value() const { return complex<T>(total); }
 };
 
+/// Minimum and maximum start from what changes nothing, so that adding is one choice without a branch.
+//@ range_of
+// The numbers that no other is above or below.
+template <class T>
+struct range_of {
+  static SINTER_MEMBER T greatest() { return static_cast<T>(~0ull >> (64 - 8 * sizeof(T) + (is_signed<T> ? 1 : 0))); }
+  static SINTER_MEMBER T least() { return is_signed<T> ? static_cast<T>(~greatest()) : T(0); }
+};
+template <>
+struct range_of<bool> {
+  static SINTER_MEMBER bool greatest() { return true; }
+  static SINTER_MEMBER bool least() { return false; }
+};
+//@ range_of with float
+template <>
+struct range_of<float> {
+  static SINTER_MEMBER float greatest() { return float_of(0x7f800000u); }
+  static SINTER_MEMBER float least() { return float_of(0xff800000u); }
+};
+//@ range_of with double
+template <>
+struct range_of<double> {
+  static SINTER_MEMBER double greatest() { return float_of(0x7f800000u); }
+  static SINTER_MEMBER double least() { return float_of(0xff800000u); }
+};
+
 //@ smallest_of
 template <class T>
 struct smallest_of {
-  T least = T();
-  bool any = false;
-  SINTER_MEMBER void add(T x) {
-    least = any ? minimum(x, least) : x;
-    any = true;
-  }
-  SINTER_MEMBER void merge(smallest_of other) {
-    if (other.any) add(other.least);
-  }
+  T least = range_of<T>::greatest();
+  SINTER_MEMBER void add(T x) { least = minimum(x, least); }
+  SINTER_MEMBER void merge(smallest_of other) { add(other.least); }
   SINTER_MEMBER T value() const { return least; }
 };
 
 //@ largest_of
 template <class T>
 struct largest_of {
-  T most = T();
-  bool any = false;
-  SINTER_MEMBER void add(T x) {
-    most = any ? maximum(x, most) : x;
-    any = true;
-  }
-  SINTER_MEMBER void merge(largest_of other) {
-    if (other.any) add(other.most);
-  }
+  T most = range_of<T>::least();
+  SINTER_MEMBER void add(T x) { most = maximum(x, most); }
+  SINTER_MEMBER void merge(largest_of other) { add(other.most); }
   SINTER_MEMBER T value() const { return most; }
 };
 
@@ -147,40 +171,40 @@ struct all_of {
   SINTER_MEMBER bool value() const { return holds; }
 };
 
+/// The first of equals; the first NaN if there is one. Positions come in ascending order, but for merge(). Where nothing
+/// is better than the worst number there is, all are that one, and the first is at 0. P is wide enough for positions.
 //@ position_of_smallest
-// The first of equals; the first NaN if there is one.
-template <class T>
+template <class T, class P = long long>
 struct position_of_smallest {
-  T least = T();
-  long long at = -1;
-  SINTER_MEMBER void add(T x, long long position) {
-    const bool better = is_nan(least) ? is_nan(x) & (position < at) : is_nan(x) | (x < least);
-    if (at < 0 || better || (x == least && position < at)) {
-      least = x;
-      at = position;
-    }
+  T least = range_of<T>::greatest();
+  P at = -1;
+  SINTER_MEMBER void add(T x, P position) {
+    const bool better = (x < least) | (is_nan(x) & !is_nan(least));
+    least = better ? x : least;
+    at = better ? position : at;
   }
   SINTER_MEMBER void merge(position_of_smallest other) {
-    if (other.at >= 0) add(other.least, other.at);
+    const bool better = (other.least < least) | (is_nan(other.least) & !is_nan(least));
+    const bool equal = (other.least == least) | (is_nan(other.least) & is_nan(least));
+    if (better || (equal && other.at < at)) *this = other;
   }
-  SINTER_MEMBER long long value() const { return at; }
+  SINTER_MEMBER long long value() const { return at < 0 ? 0 : at; }
 };
 
 //@ position_of_largest
-// The first of equals; the first NaN if there is one.
-template <class T>
+template <class T, class P = long long>
 struct position_of_largest {
-  T most = T();
-  long long at = -1;
-  SINTER_MEMBER void add(T x, long long position) {
-    const bool better = is_nan(most) ? is_nan(x) & (position < at) : is_nan(x) | (x > most);
-    if (at < 0 || better || (x == most && position < at)) {
-      most = x;
-      at = position;
-    }
+  T most = range_of<T>::least();
+  P at = -1;
+  SINTER_MEMBER void add(T x, P position) {
+    const bool better = (x > most) | (is_nan(x) & !is_nan(most));
+    most = better ? x : most;
+    at = better ? position : at;
   }
   SINTER_MEMBER void merge(position_of_largest other) {
-    if (other.at >= 0) add(other.most, other.at);
+    const bool better = (other.most > most) | (is_nan(other.most) & !is_nan(most));
+    const bool equal = (other.most == most) | (is_nan(other.most) & is_nan(most));
+    if (better || (equal && other.at < at)) *this = other;
   }
-  SINTER_MEMBER long long value() const { return at; }
+  SINTER_MEMBER long long value() const { return at < 0 ? 0 : at; }
 };

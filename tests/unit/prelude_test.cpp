@@ -218,7 +218,7 @@ TEST(prelude, accumulators_agree_with_the_interpreter) {
     kernel_builder b{1};
     const value l = b.loop(dtype_of<R>, {n});
     const value v = b.load(dtype_of<T>, x, b.form({{1}}));
-    b.store(dtype_of<R>, &wanted, b.form({{0}}), b.add(code, dtype_of<R>, {v, l}));
+    b.store(dtype_of<R>, &wanted, b.form({{0}}), b.reduce_and_end(code, dtype_of<R>, v, l));
     b.run();
     EXPECT_EQ(difference(got, wanted), 0) << name << ": " << shown(got) << ", the interpreter's " << shown(wanted);
   };
@@ -235,6 +235,56 @@ TEST(prelude, accumulators_agree_with_the_interpreter) {
     check("max_f64", op::reduce_max, x, double{});
     check("argmin_f64", op::reduce_argmin, x, std::int64_t{});
     check("argmax_f64", op::reduce_argmax, x, std::int64_t{});
+  }
+}
+
+TEST(prelude, what_has_seen_nothing_changes_nothing) {
+  SINTER_NEEDS_COMPILER();
+  std::string text;
+  const std::pair<const char*, const char*> accumulators[] = {
+      {"sum_of<double>", "double"},
+      {"product_of<float>", "float"},
+      {"smallest_of<float>", "float"},
+      {"largest_of<int>", "int"},
+      {"largest_of<double>", "double"},
+      {"smallest_of<signed char>", "signed char"},
+      {"smallest_of<bool>", "bool"},
+      {"largest_of<unsigned char>", "unsigned char"}};
+  int n = 0;
+  for (const auto& [type, of] : accumulators)
+    text += fmt::format(
+        "extern \"C\" double before{0}(double x) {{ {1} a, b; b.add(({2})x); a.merge(b); return a.value(); }}\n"
+        "extern \"C\" double after{0}(double x) {{ {1} a, b; a.add(({2})x); a.merge(b); return a.value(); }}\n",
+        n++, type, of);
+  const library lib(text);
+  for (int k = 0; k < n; ++k)
+    for (const double x : {1.0, 0.0}) {
+      EXPECT_EQ(lib.get<double(double)>(fmt::format("before{}", k))(x), x) << accumulators[k].first;
+      EXPECT_EQ(lib.get<double(double)>(fmt::format("after{}", k))(x), x) << accumulators[k].first;
+    }
+}
+
+TEST(prelude, positions_merge_in_any_order) {
+  SINTER_NEEDS_COMPILER();
+  const library lib(R"(extern "C" long long halves(const double* x, int n, int largest, int swapped) {
+  position_of_smallest<double> a, b;
+  position_of_largest<double, int> c, d;
+  for (int k = 0; k < n; ++k) (k % 2 ? a : b).add(x[k], k), (k % 2 ? c : d).add(x[k], k);
+  if (swapped) a.merge(b), c.merge(d);
+  else b.merge(a), d.merge(c);
+  return largest ? (swapped ? c : d).value() : (swapped ? a : b).value();
+}
+)");
+  const auto halves = lib.get<long long(const double*, int, int, int)>("halves");
+  const std::vector<double> equal{3, 1, 1, 3}, infinite{-infinity, -infinity}, nan{1, 7, not_a_number, not_a_number},
+      above{infinity, infinity, infinity};
+  for (const int swapped : {0, 1}) {
+    EXPECT_EQ(halves(equal.data(), 4, 0, swapped), 1);
+    EXPECT_EQ(halves(equal.data(), 4, 1, swapped), 0);
+    EXPECT_EQ(halves(infinite.data(), 2, 1, swapped), 0);
+    EXPECT_EQ(halves(above.data(), 3, 0, swapped), 0);
+    EXPECT_EQ(halves(nan.data(), 4, 0, swapped), 2);
+    EXPECT_EQ(halves(nan.data(), 4, 1, swapped), 2);
   }
 }
 

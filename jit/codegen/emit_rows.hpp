@@ -1,0 +1,64 @@
+// distribution::rows on cuda: a team of threads takes an element of the domain and shares the iterations of its loops.
+#pragma once
+
+#include "jit/codegen/emit_teams.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sinter::jit {
+
+class row_emitter : public team_emitter {
+ public:
+  row_emitter(const kernel& k, const user_code& users, writer& w);
+
+ private:
+  void body() override;
+  bool takes_tickets() const override { return scans_tiles(); }
+  void declare_staged();
+  void fetch_staged();
+  void find_element();
+  std::string leader() const;
+  void statements_in_order();
+  void split_statements();
+  void merge(const loop& l);
+  void merge_pieces(const loop& l);
+
+  // ---- a loop without scans ----
+  void shared_loop(const loop& l);
+  void drive(const loop& l);
+  void fetch_function(const loop& l);
+  void step_function(const loop& l, const std::vector<bool>& needed);
+  std::string_view vector_number() const { return k_.kept != 0 ? ", const int k" : ""; }
+
+  // ---- loads that loops share ----
+  void find_kept();
+  void find_saved();
+  void keep_for(std::uint32_t v, const loop& own, const loop& later);
+
+  // ---- a loop with scans (emit_scans.cpp) ----
+  /// The instructions of a loop up to each scan, and the rest; scans themselves stand between these.
+  struct scan_plan {
+    std::vector<bool> needed;
+    std::vector<std::vector<std::uint32_t>> segments;
+    std::vector<std::uint32_t> loads;
+  };
+  bool scans_tiles() const { return is_split() && !first_top().scans.empty(); }
+  scan_plan plan_scans(const loop& l);
+  void find_scan_arrays(const loop& l, const scan_plan& plan);
+  void declare_scan_arrays(const scan_plan& plan, const loop& l);
+  void scan_loop(const loop& l);
+  void scan_between(std::uint32_t v);
+  void scan_segment(const loop& l, const scan_plan& plan, std::size_t which);
+  void load_chunk(const loop& l, const scan_plan& plan);
+  void tiles_body();
+  void scan_tile(const loop& l);
+  void tile_scan(std::uint32_t v, std::size_t which);
+  writer::scope each_vector_of_tile();
+  void find_vector_of_tile(const loop& l);
+
+  std::vector<std::uint32_t> first_kept_;  ///< by instruction: the load whose registers it uses, or none
+};
+
+}  // namespace sinter::jit

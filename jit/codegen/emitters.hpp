@@ -1,0 +1,29 @@
+// One emitter for each way that a kernel's work lies over threads.
+#pragma once
+
+#include "jit/codegen/statements.hpp"
+
+#include <memory>
+#include <string>
+
+namespace sinter::jit {
+
+class kernel_emitter : public statements {
+ public:
+  using statements::statements;
+  virtual ~kernel_emitter() = default;
+  /// A function of its own: what the device, or the host's loader, calls by `name`.
+  virtual void whole(const std::string& name) = 0;
+  /// A function that one for all parts calls.
+  virtual void part(const std::string& name) = 0;
+  /// Whether a cuda part is told its block's number and how many blocks it has; others are told their threads' places.
+  virtual bool takes_blocks() const { return false; }
+};
+
+/// distribution::rows and ::columns.
+std::unique_ptr<kernel_emitter> make_row_emitter(const kernel& k, const user_code& users, writer& w);
+std::unique_ptr<kernel_emitter> make_column_emitter(const kernel& k, const user_code& users, writer& w);
+/// Both of them, for the host.
+std::unique_ptr<kernel_emitter> make_host_loop_emitter(const kernel& k, const user_code& users, writer& w);
+
+}  // namespace sinter::jit
