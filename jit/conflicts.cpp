@@ -13,7 +13,7 @@ bool lowering::same_element(std::uint32_t a, std::uint32_t b) const {
     const linear f = map_form(a, k), g = map_form(b, k);
     if (f.constant != g.constant || !lin_.equal_terms(f, g)) return false;
     for (const linear_term& t : lin_.terms(f))
-      if (!atoms_[t.atom].is_dim || dims_[atoms_[t.atom].dim].loop != 0) return false;
+      if (!atoms_[t.atom].is_dim) return false;
   }
   return true;
 }
@@ -32,8 +32,7 @@ bool lowering::never_meet(std::uint32_t a, std::uint32_t b) const {
 }
 
 void lowering::find_conflicts() {
-  for (std::size_t s = 0; s < stores_.size(); ++s) {
-    const pending_store& store = stores_[s];
+  for (pending_store& store : stores_) {
     if (!store.to.giver) continue;
     const bool affine = !store.to.where || store.to.where->code == op::update;
     bool conflicts = false;
@@ -41,11 +40,12 @@ void lowering::find_conflicts() {
       if (l.from != store.to.giver || never_meet(store.map, l.map)) continue;
       if (affine && same_element(store.map, l.map)) {
         aliased_.push_back(store.to.giver);
+        store.aliased = true;
         continue;
       }
       conflicts = true;
     }
-    if (conflicts) out_->conflicts.push_back(static_cast<std::uint32_t>(s));
+    if (conflicts) out_->conflicts.push_back(store.number);
   }
 }
 

@@ -5,6 +5,7 @@
 #include "jit/interpret.hpp"
 #include "jit/planning.hpp"
 #include "jit/schedule.hpp"
+#include "jit/scratch.hpp"
 #include "runtime/log.hpp"
 
 #include <fmt/format.h>
@@ -118,13 +119,28 @@ class evaluation {
   void bind(device& where, lowered& l) {
     bind_pointers(
         l, [](void* v, const node* n) { return static_cast<planned_values*>(v)->memory_of(n); }, &plan_.values);
+    if (l.ir.split) bind_workspace(where, l);
     if (l.check_sites.empty()) return;
     const std::size_t count = l.numbers.slots.size();  // the fault record and the launch's number come last
     l.numbers.slots[count - 2].as_pointer = where.fault_address();
     l.numbers.slots[count - 1].as_i64 = register_launch(l.check_sites);
   }
 
+  void bind_workspace(device& where, lowered& l) {
+    scratch_ = scratch_of(where, l.numbers.workspace_bytes, l.numbers.ticket_count);
+    for (std::size_t k = 0; k < l.ir.parameters.size(); ++k) {
+      slot& s = l.numbers.slots[k];
+      if (l.ir.parameters[k].kind == parameter_kind::workspace) s.as_pointer = scratch_.workspace;
+      if (l.ir.parameters[k].kind == parameter_kind::tickets) s.as_pointer = scratch_.tickets;
+      if (l.ir.parameters[k].kind == parameter_kind::phase) phase_ = &s;
+    }
+  }
+
   void start(const prepared& p, const launch_range& l) {
+    const struct release {
+      scratch& s;
+      ~release() { s = {}; }
+    } after_launch{scratch_};
     for (std::size_t k = l.first; k < l.first + l.count; ++k) bind(*p.where, lowered_at(k));
     runtime::bump(runtime::count().launches);
     if (p.kernel->function && p.where->kind() == runtime::device_kind::cuda && l.count > 1) return start_parts(p, l);
@@ -134,11 +150,32 @@ class evaluation {
       pointers_.clear();
       if (p.kernel->function && l.count > 1) pointers_.push_back(&number);
       for (slot& s : part.numbers.slots) pointers_.push_back(&s);
-      const runtime::launch_shape shape =
-          schedule(part.numbers.rows, part.numbers.inner, part.ir.lanes, part.numbers.cost);
-      if (p.kernel->function) p.where->launch(*p.kernel->function, pointers_, shape);
-      else start_interpreter(p.kernel->parts[k - l.first], shape);
+      const runtime::launch_shape shape = shape_of(part);
+      if (!p.kernel->function) start_interpreter(p.kernel->parts[k - l.first], shape);
+      else if (part.ir.split && p.where->kind() == runtime::device_kind::cpu) start_pieces(p, part, shape);
+      else p.where->launch(*p.kernel->function, pointers_, shape);
     }
+  }
+
+  static runtime::launch_shape shape_of(const lowered& l) {
+    const arguments& a = l.numbers;
+    if (l.ir.over == distribution::elements) return schedule(a.rows, a.inner, l.ir.lanes, a.cost);
+    return schedule_loops(a, l.ir.threads);
+  }
+
+  /// Host: the pieces first, beside each other, then what needs them all.
+  void start_pieces(const prepared& p, const lowered& l, const runtime::launch_shape& shape) {
+    runtime::launch_shape pieces = shape;
+    pieces.cost = static_cast<int>(std::max<std::int64_t>(shape.cost / l.numbers.pieces, 1));
+    pieces.rows = shape.rows * l.numbers.pieces;
+    if (l.ir.over == distribution::rows) {
+      pieces.rows *= shape.inner;
+      pieces.inner = 1;
+    }
+    phase_->as_i64 = static_cast<std::int64_t>(launch_phase::piece);
+    p.where->launch(*p.kernel->function, pointers_, pieces);
+    phase_->as_i64 = static_cast<std::int64_t>(launch_phase::rest);
+    p.where->launch(*p.kernel->function, pointers_, shape);
   }
 
   void start_interpreter(const kernel& ir, const runtime::launch_shape& shape) {
@@ -159,7 +196,9 @@ class evaluation {
     for (std::size_t k = 0; k < l.count; ++k) {
       lowered& part = lowered_at(l.first + k);
       const arguments& a = part.numbers;
-      const runtime::launch_shape own = schedule(a.rows, a.inner, part.ir.lanes, a.cost, threads);
+      const bool loops = part.ir.over != distribution::elements;
+      const runtime::launch_shape own =
+          loops ? schedule_loops(a, threads) : schedule(a.rows, a.inner, part.ir.lanes, a.cost, threads);
       const int numbers[] = {static_cast<int>(own.grid[0]), static_cast<int>(own.grid[1]),
                              std::countr_zero(own.block[0])};
       for (std::size_t j = 0; j < 3; ++j) {
@@ -186,6 +225,8 @@ class evaluation {
   std::vector<const kernel*> parts_;
   std::vector<void*> pointers_;
   std::vector<int> shapes_;  ///< of the parts of one cuda launch
+  scratch scratch_;          ///< of the launch about to be asked for
+  slot* phase_ = nullptr;    ///< of the host kernel about to run in pieces
 };
 
 }  // namespace

@@ -19,7 +19,7 @@ struct options {
   math_mode math = math_mode::standard;  ///< strict: no fused multiply-add; fast: approximations allowed
   bool force_wide_index = false;         ///< 64-bit index arithmetic even where 32 bits do (for tests)
   int max_operations = 512;              ///< instructions a kernel may have before a group is cut
-  bool deterministic = false;            ///< writes at repeated indices combine floats in a fixed order
+  bool deterministic = false;            ///< writes at repeated indices, and scans, combine floats in a fixed order
   std::int64_t max_pending_operations = 8192;           ///< the longest chain of pending nodes
   std::int64_t max_pending_bytes = std::int64_t{4} << 30;  ///< of evaluated arrays that only pending nodes still need
   int max_inputs = 128;                  ///< distinct arrays a kernel may read before a group is cut

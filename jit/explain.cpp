@@ -30,6 +30,27 @@ std::string describe_group(const group& g, std::size_t number, const lowered& l)
   return text;
 }
 
+/// Which threads run a kernel's loops, and what they do about memory.
+std::string describe_loops(const lowered& l) {
+  const kernel& k = l.ir;
+  if (k.over == distribution::elements) return "";
+  int loops = 0, depth = 0;
+  for (const inst& i : k.body) {
+    loops += i.code == op::loop && depth == 0;
+    depth += (i.code == op::loop) - (i.code == op::end);
+  }
+  std::string text = fmt::format("{} loop(s) over {}", loops, k.over == distribution::rows ? "rows" : "columns");
+  for (std::size_t p = 0; p < k.parameters.size(); ++p) {
+    if (k.parameters[p].kind != parameter_kind::team) continue;
+    const std::uint64_t team = l.numbers.slots[p].as_u64;
+    text += fmt::format(", {} x {} threads each", 1u << (team & 255), 1u << (team >> 8 & 255));
+  }
+  if (k.split) text += fmt::format(", in {} pieces that the last one to finish puts together", l.numbers.pieces);
+  if (!k.staged.empty()) text += ", fetched through shared memory";
+  if (loops > 1) text += k.kept ? ", what several read kept in registers" : ", each reads anew";
+  return text + "\n";
+}
+
 std::string describe(const planning& p, std::size_t number, const options& how) {
   const launch_range& range = p.launches[number];
   const group& first = p.groups.groups()[p.order[range.first]];
@@ -41,7 +62,7 @@ std::string describe(const planning& p, std::size_t number, const options& how) 
     const lowered& l = p.lowered[p.order[k]];
     verify(l.ir);
     parts.push_back(&l.ir);
-    text += describe_group(p.groups.groups()[p.order[k]], k + 1, l);
+    text += describe_group(p.groups.groups()[p.order[k]], k + 1, l) + describe_loops(l);
   }
   const target_kind target = choose_target(d, how, has_calls(parts));
   const std::string name = kernel_name(parts, stable_identity(parts));

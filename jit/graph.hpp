@@ -33,17 +33,17 @@ struct gather_axis {
 
 struct user_kernel;  // jit/user_kernel.hpp
 
-/// The rare facts of a node, by op: view, update, gather, scatter, join, reductions, call.
+/// The rare facts of a node, by op: view, update, gather, scatter, join, reductions, scans, call.
 struct attribute {
   std::vector<axis_map> view;         ///< view, update: one per source axis, over the result's (the new values') axes
   std::vector<gather_axis> gather;    ///< gather, scatter: one per source axis, likewise
   std::int32_t first_axis = 0;        ///< gather, scatter: axis where the index arrays' shape starts
-  std::int32_t axis = 0;              ///< join: along which
+  std::int32_t axis = 0;              ///< join, scan: along which
   op combine = op::buffer;            ///< scatter: how a new value meets the old one (add, ...); buffer: replaces it
   bool conditional = false;           ///< scatter: the last operand says which values are written
   std::uint32_t reduced = 0;          ///< reductions: bit k set when source axis k is reduced
   bool keep_dims = false;             ///< reductions: reduced axes stay with extent 1
-  std::shared_ptr<const user_kernel> kernel;  ///< call
+  std::shared_ptr<const user_kernel> kernel;  ///< call, reduce_call
   std::int32_t output = 0;            ///< result: which output of the call
 };
 

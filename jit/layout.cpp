@@ -10,6 +10,7 @@ namespace sinter::jit {
 namespace {
 
 constexpr std::int64_t narrow_limit = (std::int64_t{1} << 31) - 4096;  // slack: a vector's last lane, a block's last row
+constexpr std::int64_t slack_of_loops = std::int64_t{1} << 24;         // a step over the threads of the whole device
 constexpr int most_lanes_times_operations = 2000;                      // source size a compiler handles in ~0.1 s
 
 std::uint64_t packed_magic(std::int64_t divisor) {
@@ -26,6 +27,7 @@ void lowering::lay_out() {
   write_dims();
   write_forms();
   choose_lanes();
+  distribute();
   add_magic();
 }
 
@@ -42,50 +44,50 @@ void lowering::merge_dims() {
   factor_stride_ = dims_.size() + 1;
   factors_.assign(forms * factor_stride_, 0);
   final_extents_.clear();
-  final_loops_.clear();
+  final_spaces_.clear();
   for (std::uint32_t d = 0; d < dims_.size(); ++d) {
-    if (dims_[d].loop != 0 && final_extents_.empty()) add_final_dim(1, 0);  // a domain of one element
-    if (dims_[d].extent == 1) continue;
-    bool merges = !final_extents_.empty() && final_loops_.back() == dims_[d].loop;
+    if (dims_[d].space != 0 && final_extents_.empty()) add_final_dim(1, 0);  // a domain of one element
+    const std::uint32_t s = dims_[d].space;
+    const bool only = s != 0 && d + 1 == spaces_[s].first + spaces_[s].count && final_spaces_.back() != s;
+    if (dims_[d].extent == 1 && !only) continue;
+    bool merges = !final_extents_.empty() && final_spaces_.back() == s;
     const std::size_t last = final_extents_.size() - 1;
     for (std::size_t f = 0; merges && f < forms; ++f)
       merges = factor(f, last) == factor_of(raw_forms_[f], d) * dims_[d].extent;
     if (merges) final_extents_.back() *= dims_[d].extent;
-    else add_final_dim(dims_[d].extent, dims_[d].loop);
+    else add_final_dim(dims_[d].extent, s);
     for (std::size_t f = 0; f < forms; ++f) factor(f, final_extents_.size() - 1) = factor_of(raw_forms_[f], d);
   }
-  if (final_loops_.empty() || final_loops_.front() != 0) {
-    SINTER_CHECK(final_extents_.empty());
-    add_final_dim(1, 0);
-  }
-  k.domain_rank = static_cast<std::uint32_t>(std::count(final_loops_.begin(), final_loops_.end(), 0u));
-  for (std::uint32_t l = 0; l < k.loops.size(); ++l) {
-    const auto first = std::find(final_loops_.begin(), final_loops_.end(), l + 1);
-    k.loops[l] = {static_cast<std::uint32_t>(first - final_loops_.begin()),
-                  static_cast<std::uint32_t>(std::count(final_loops_.begin(), final_loops_.end(), l + 1))};
+  if (final_spaces_.empty()) add_final_dim(1, 0);
+  k.domain_rank = static_cast<std::uint32_t>(std::count(final_spaces_.begin(), final_spaces_.end(), 0u));
+  for (std::uint32_t s = 1; s < spaces_.size(); ++s) {
+    const auto first = std::find(final_spaces_.begin(), final_spaces_.end(), s);
+    k.loops.push_back({static_cast<std::uint32_t>(first - final_spaces_.begin()),
+                       static_cast<std::uint32_t>(std::count(final_spaces_.begin(), final_spaces_.end(), s))});
   }
 }
 
-void lowering::add_final_dim(std::int64_t extent, std::uint32_t loop) {
+void lowering::add_final_dim(std::int64_t extent, std::uint32_t space) {
   final_extents_.push_back(extent);
-  final_loops_.push_back(loop);
+  final_spaces_.push_back(space);
 }
 
 void lowering::choose_width() {
   kernel& k = out_->ir;
   k.index_bits = 64;
   if (!for_cuda_ || how_->force_wide_index) return;
-  std::int64_t trips = 1;
+  const std::int64_t limit = spaces_.size() > 1 ? narrow_limit - slack_of_loops : narrow_limit;
+  std::int64_t trips = spaces_.size() > 1 ? 2 : 1;  // blocks step past the domain by as much as it has
   for (const std::int64_t n : final_extents_) {
     trips *= std::max<std::int64_t>(n, 1);
-    if (trips >= narrow_limit) return;
+    if (trips >= limit) return;
   }
   for (std::size_t f = 0; f < raw_forms_.size(); ++f) {
     std::int64_t reach = std::abs(raw_forms_[f].constant) * raw_has_offset_[f];
     for (std::size_t d = 0; d < final_extents_.size(); ++d) reach += std::abs(factor(f, d)) * final_extents_[d];
     for (const linear_term& t : lin_.terms(raw_forms_[f]))
       if (!atoms_[t.atom].is_dim) reach += std::abs(t.factor) * atoms_[t.atom].limit;
-    if (reach >= narrow_limit) return;
+    if (reach >= limit) return;
   }
   k.index_bits = 32;
   for (const std::uint32_t p : sizes_)  // no index gets further
@@ -101,19 +103,25 @@ void lowering::write_dims() {
     if (d + 1 < k.domain_rank) a.rows *= final_extents_[d];
   }
   a.inner = final_extents_[k.domain_rank - 1];
-  std::int64_t cost = 0, trips = 1;
+  constexpr std::int64_t most_trips = std::int64_t{1} << 30;
+  std::int64_t cost = 0;
+  trips_.assign(1, 1);
   for (const inst& i : k.body) {
-    if (i.code == op::loop)
-      for (std::uint32_t d = 0; d < k.loops[i.attr].count; ++d) trips *= final_extents_[k.loops[i.attr].first + d];
-    cost = std::min<std::int64_t>(cost + info(i.code).cost * std::max<std::int64_t>(trips, 1), 1 << 30);
-    if (is_reduction(i.code)) trips = 1;
+    cost = std::min<std::int64_t>(cost + info(i.code).cost * trips_.back(), 1 << 30);
+    if (i.code == op::end) trips_.pop_back();
+    if (i.code != op::loop) continue;
+    std::int64_t trips = trips_.back();
+    for (std::uint32_t d = 0; d < k.loops[i.attr].count; ++d)
+      trips = std::min(std::clamp(final_extents_[k.loops[i.attr].first + d], std::int64_t{1}, most_trips) * trips, most_trips);
+    trips_.push_back(trips);
   }
   a.cost = static_cast<int>(cost);
 }
 
 void lowering::write_forms() {
   kernel& k = out_->ir;
-  for (std::size_t f = 0; f < raw_forms_.size(); ++f) {
+  for (const form_instance& instance : form_instances_) {
+    const std::uint32_t f = instance.raw;
     form out{static_cast<std::uint32_t>(k.terms.size()), 0, form::no_offset};
     const auto add = [&](std::uint32_t atom, std::int64_t factor) {
       if (factor == 0) return;
@@ -122,8 +130,9 @@ void lowering::write_forms() {
       ++out.count;
     };
     for (std::uint32_t d = 0; d < final_extents_.size(); ++d) add(d, factor(f, d));
+    std::uint32_t at = instance.first;
     for (const linear_term& t : lin_.terms(raw_forms_[f]))
-      if (!atoms_[t.atom].is_dim) add(term::computed | raw(atoms_[t.atom].computed), t.factor);
+      if (!atoms_[t.atom].is_dim) add(term::computed | raw(values_of_forms_[at++]), t.factor);
     if (raw_has_offset_[f]) out.offset = parameter(parameter_kind::offset, dtype::i64, raw_forms_[f].constant);
     k.forms.push_back(out);
   }
@@ -146,16 +155,43 @@ void lowering::choose_lanes() {
   while (lanes > 1 && lanes * static_cast<int>(k.body.size()) > most_lanes_times_operations) lanes /= 2;
   k.lanes = static_cast<std::uint8_t>(lanes);
   if (lanes == 1) return;
+  mark_aligned(unit, [&](std::uint32_t d) { return d == inner; });
+  find_near_accesses(unit);
+  parameter(parameter_kind::aligned, dtype::u64, 0);
+}
+
+/// Which pointers, if they are aligned, keep being so: all steps but those along the inner dim are whole vectors.
+template <class F>
+void lowering::mark_aligned(const std::vector<bool>& unit, F&& is_inner) {
+  const kernel& k = out_->ir;
   for (std::size_t a = 0; a < k.accesses.size(); ++a) {
     pending_pointer& p = out_->pointers[a];  // made together with its access
-    const std::uint32_t f = k.accesses[a].form;
+    const std::uint32_t f = raw_accesses_[raw_of_access_[a]].form;
     p.aligned_steps = unit[a];
     for (std::uint32_t d = 0; d < final_extents_.size(); ++d)
-      if (d != inner && factor(f, d) % lanes != 0) p.aligned_steps = false;
+      if (!is_inner(d) && factor(f, d) % k.lanes != 0) p.aligned_steps = false;
     for (const linear_term& t : lin_.terms(raw_forms_[f]))
-      if (!atoms_[t.atom].is_dim && t.factor % lanes != 0) p.aligned_steps = false;
+      if (!atoms_[t.atom].is_dim && t.factor % k.lanes != 0) p.aligned_steps = false;
   }
-  find_near_accesses(unit);
+}
+
+/// For loops that several threads share: vectors lie along each loop's own innermost dim, or along the domain's.
+void lowering::align_loops() {
+  const kernel& k = out_->ir;
+  if (k.lanes == 1) return;
+  const auto is_inner = [&](std::uint32_t d) {
+    if (k.over == distribution::columns) return d == k.domain_rank - 1;
+    for (std::uint32_t s = 1; s < spaces_.size(); ++s)
+      if (spaces_[s].parent == 0 && d == k.loops[s - 1].first + k.loops[s - 1].count - 1) return true;
+    return false;
+  };
+  std::vector<bool> unit(k.accesses.size());
+  for (std::size_t a = 0; a < k.accesses.size(); ++a) {
+    const form& f = k.forms[k.accesses[a].form];
+    for (std::uint32_t t = f.first; t < f.first + f.count; ++t)
+      unit[a] = unit[a] || (k.terms[t].is_dim() && is_inner(k.terms[t].atom) && k.terms[t].coefficient == term::unit);
+  }
+  mark_aligned(unit, is_inner);
   parameter(parameter_kind::aligned, dtype::u64, 0);
 }
 

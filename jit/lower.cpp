@@ -3,6 +3,7 @@
 #include "jit/lower_internal.hpp"
 #include "jit/user_kernel.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace sinter::jit {
@@ -32,12 +33,6 @@ void write_scalar(slot& s, const scalar& x, dtype type) {
     case dtype::c128: std::memcpy(s.bytes, &x.as_c128, 16); break;
     default: s.as_i64 = x.as_i64; break;  // little endian: the low bytes are the narrow integer
   }
-}
-
-/// Programs that say sum(x) twice mean one loop.
-bool same_reduction(const node* a, const node* b) {
-  return a->code == b->code && a->type == b->type && a->operands()[0] == b->operands()[0] &&
-         a->facts->reduced == b->facts->reduced && a->facts->keep_dims == b->facts->keep_dims;
 }
 
 /// Whether the value of `n` is zero wherever its loads are.
@@ -74,53 +69,80 @@ void lowering::run(const group& what, const stored_values& stored, const options
   map_forms_.clear();
   raw_forms_.clear();
   raw_has_offset_.clear();
-  scopes_.assign(1, 0);
-  scope_open_.assign(1, true);
-  loops_ = 0;
+  raw_accesses_.clear();
+  graph_.clear();
+  space_.clear();
+  calls_.clear();
+  call_operands_.clear();
+  spaces_.assign(1, {0, 0, 0, 0});
   memo_.clear();
   pure_.clear();
   out.ir.math = static_cast<std::uint8_t>(how.math);
 
-  const shape& domain = what.domain();
+  const shape domain = what.domain();
+  spaces_[0].count = static_cast<std::uint32_t>(domain.rank());
   scratch_.clear();
   for (int k = 0; k < domain.rank(); ++k) {
-    dims_.push_back({domain[k], 0});
-    const linear at = lin_.atom(new_atom({.is_dim = true, .dim = static_cast<std::uint32_t>(k), .limit = domain[k]}));
+    const std::uint32_t atom = new_atom({.is_dim = true, .dim = static_cast<std::uint32_t>(k), .limit = domain[k]});
+    dims_.push_back({domain[k], 0, atom});
+    const linear at = lin_.atom(atom);
     scratch_.push_back(what.part ? lin_.affine(what.part->first[k], 1, at) : at);
   }
   intern(scratch_, value::none);
   loads_.clear();
-  reductions_.clear();
   sizes_.clear();
   aliased_.clear();
   stores_.clear();
-  for (const target& t : what.outputs) prepare_store(t);
+  for (std::uint32_t k = 0; k < what.outputs.size(); ++k) {
+    const target& t = what.outputs[k];
+    if (t.value->extents.size() != 0) prepare_store(t, k, what.has_loops ? map_of_target(t) : identity);
+  }
   find_conflicts();
   for (const pending_store& p : stores_) emit_store(p);
+  arrange();
   mark_aliases();
   lay_out();
 }
 
-void lowering::prepare_store(const target& t) {
-  pending_store p{t, value::none, value::none, 0};
-  p.what = lower_value(t.value, identity);
+shape group::domain_around(const target& t) {
+  shape out;
+  for (int k = 0; k < t.value->extents.rank(); ++k)
+    if ((t.looped >> k & 1u) == 0 && t.value->extents[k] != 1) out.append(t.value->extents[k]);
+  return out;
+}
+
+/// A target's axes as counters of the domain and of the loops inside it.
+std::uint32_t lowering::map_of_target(const target& t) {
+  const shape& extents = t.value->extents;
+  std::vector<std::int64_t> looped;
+  for (int k = 0; k < extents.rank(); ++k)
+    if ((t.looped >> k & 1u) != 0 && extents[k] != 1) looped.push_back(extents[k]);
+  std::uint32_t dim = looped.empty() ? 0 : spaces_[space_of_loops(0, looped)].first;
+  int outer = 0;
+  scratch_.clear();
+  for (int k = 0; k < extents.rank(); ++k) {
+    if (extents[k] == 1) scratch_.push_back(lin_.constant(0));
+    else if ((t.looped >> k & 1u) != 0) scratch_.push_back(lin_.atom(dims_[dim++].atom));
+    else scratch_.push_back(map_form(identity, outer++));
+  }
+  return intern(scratch_, value::none);
+}
+
+void lowering::prepare_store(const target& t, std::uint32_t number, std::uint32_t map) {
+  pending_store p{t, number, value::none, value::none, map};
+  p.what = lower_value(t.value, map);
   const shape& memory = t.n->extents;
-  if (!t.where) {
-    p.map = identity;
-  } else if (t.where->code == op::update) {
-    p.map = moved_map(t.where->facts->view, identity);
-  } else if (t.where->code == op::join) {
+  if (t.where && t.where->code == op::update) {
+    p.map = moved_map(t.where->facts->view, map);
+  } else if (t.where && t.where->code == op::join) {
     scratch_.clear();
     for (int k = 0; k < memory.rank(); ++k)
-      scratch_.push_back(lin_.affine(k == t.where->facts->axis ? t.start : 0, 1, map_form(identity, k)));
+      scratch_.push_back(lin_.affine(k == t.where->facts->axis ? t.start : 0, 1, map_form(map, k)));
     p.map = intern(scratch_, value::none);
-  } else {
+  } else if (t.where) {
     std::vector<linear> forms;
-    p.predicate = index_forms(t.where, identity, memory, t.value->extents, forms);
-    if (t.where->facts->conditional) {
-      const value wanted = lower_value(t.where->operands().back(), identity);
-      p.predicate = both(p.predicate, wanted);
-    }
+    p.predicate = index_forms(t.where, map, memory, t.value->extents, forms);
+    if (t.where->facts->conditional) p.predicate = both(p.predicate, lower_value(t.where->operands().back(), map));
     p.map = intern(forms, value::none);
   }
   stores_.push_back(p);
@@ -139,17 +161,17 @@ void lowering::emit_store(const pending_store& s) {
   materialize(f);
   const op combine = s.to.where && s.to.where->code == op::scatter ? s.to.where->facts->combine : op::buffer;
   const bool replaces = combine == op::buffer;
-  const std::uint32_t a = add_access(parameter_kind::output, s.to.n, f, raw_form(f, false));
+  const std::uint32_t a = add_access(parameter_kind::output, s.to.n, f, s.map);
   inst i = make_inst(replaces ? op::store : op::atomic, s.to.n->type, a, s.what, s.predicate);
   i.combine = combine;
+  i.reserved = s.aliased;
   emit(i);
 }
 
-std::uint32_t lowering::add_access(parameter_kind kind, node* n, const linear& f, std::uint32_t form) {
+std::uint32_t lowering::add_access(parameter_kind kind, node* n, const linear& f, std::uint32_t map) {
   const std::uint32_t p = parameter(kind, n->type);
-  out_->pointers.push_back({p, n, f.constant, false});
-  out_->ir.accesses.push_back({p, form});
-  return static_cast<std::uint32_t>(out_->ir.accesses.size() - 1);
+  raw_accesses_.push_back({{p, n, f.constant, false}, raw_form(f, false), map});
+  return static_cast<std::uint32_t>(raw_accesses_.size() - 1);
 }
 
 value lowering::both(value a, value b) {
@@ -158,12 +180,9 @@ value lowering::both(value a, value b) {
 }
 
 value lowering::lower_value(node* n, std::uint32_t map) {
-  {
-    const epoch_map::entry& e = memo_.at(n, map);
-    if (memo_.holds(e) && scope_open_[e.extra]) return value{e.value};
-  }
+  if (const std::uint32_t* known = memo_.find(n, map); known && n->code != op::scalar) return value{*known};
   const value v = lower_fresh(n, map);
-  if (n->code != op::scalar) memo_.set(memo_.at(n, map), n, map, raw(v), scopes_.back());
+  if (n->code != op::scalar) memo_.set(memo_.at(n, map), n, map, raw(v));
   return v;
 }
 
@@ -182,15 +201,17 @@ value lowering::lower_fresh(node* n, std::uint32_t map) {
       const value c = lower_value(n->operands()[0], map);
       return emit_pure(make_inst(op::result, n->type, static_cast<std::uint32_t>(n->facts->output), c));
     }
-    default: return is_reduction(n->code) ? lower_reduction(n, map) : lower_elementwise(n, map);
+    default: break;
   }
+  if (is_scan(n->code)) return lower_scan(n, map);
+  return is_reduction(n->code) ? lower_reduction(n, map) : lower_elementwise(n, map);
 }
 
 value lowering::lower_load(node* n, std::uint32_t map) {
   const linear f = memory_form(n->extents, map);
   materialize(f);
-  const std::uint32_t a = add_access(parameter_kind::input, n, f, raw_form(f, false));
-  loads_.push_back({n, map, a});
+  const std::uint32_t a = add_access(parameter_kind::input, n, f, map);
+  loads_.push_back({n, map});
   return emit(make_inst(op::load, n->type, a, maps_[map].predicate));
 }
 
@@ -243,7 +264,7 @@ value lowering::index_forms(const node* n, std::uint32_t map, const shape& sourc
     const auto check = static_cast<std::uint32_t>(out_->ir.checks.size() - 1);
     const value at = emit(make_inst(op::bound, dtype::i64, check, wanted, given));
     predicate = emit(make_inst(op::in_range, dtype::boolean, 0, at, predicate));
-    forms[axis] = lin_.atom(new_atom({.limit = size, .computed = at, .scope = scopes_.back()}));
+    forms[axis] = lin_.atom(new_atom({.limit = size, .computed = at}));
   }
   return predicate;
 }
@@ -254,209 +275,178 @@ value lowering::lower_gather(node* n, std::uint32_t map) {
   const value predicate = index_forms(n, map, source->extents, n->extents, forms);
   const value v = lower_value(source, intern(forms, predicate));
   if (keeps_zero(source, *stored_)) return v;
-  const std::uint32_t zero = parameter(parameter_kind::scalar, n->type);
-  const value z = emit_pure(make_inst(op::scalar, n->type, zero));
-  return emit_pure(make_inst(op::select, n->type, 0, predicate, v, z));
+  return emit_pure(make_inst(op::select, n->type, 0, predicate, v, whole_number(n->type, 0)));
+}
+
+value lowering::number(dtype type, const scalar& x) {
+  const std::uint32_t p = parameter(parameter_kind::scalar, type);
+  write_scalar(out_->numbers.slots[p], x, type);
+  return emit_pure(make_inst(op::scalar, type, p));
+}
+
+/// 0 or 1.
+value lowering::whole_number(dtype type, int x) {
+  const auto real = static_cast<double>(x);
+  return number(type, is_complex(type) ? scalar(complex128{real, 0}) : is_real(type) ? scalar(real) : scalar(x));
 }
 
 value lowering::lower_call(node* n, std::uint32_t map) {
   std::vector<value> values;
   for (node* x : n->operands()) values.push_back(lower_value(x, broadcast_map(map, n->extents, x->extents)));
-  kernel& k = out_->ir;
-  const user_kernel& u = *n->facts->kernel;
-  k.calls.push_back({&u, static_cast<std::uint32_t>(k.call_operands.size()), static_cast<std::uint32_t>(values.size()),
-                     static_cast<std::uint32_t>(u.outputs.size())});
-  k.call_operands.insert(k.call_operands.end(), values.begin(), values.end());
-  return emit(make_inst(op::call, n->type, static_cast<std::uint32_t>(k.calls.size() - 1)));
+  return emit(make_inst(op::call, n->type, add_call(*n->facts->kernel, values)));
 }
 
-value lowering::lower_reduction(node* n, std::uint32_t map) {
+std::uint32_t lowering::add_call(const user_kernel& u, std::span<const value> values) {
+  calls_.push_back({&u, static_cast<std::uint32_t>(call_operands_.size()), static_cast<std::uint32_t>(values.size()),
+                    static_cast<std::uint32_t>(u.outputs.size())});
+  call_operands_.insert(call_operands_.end(), values.begin(), values.end());
+  return static_cast<std::uint32_t>(calls_.size() - 1);
+}
+
+/// Reductions of one element over equal extents share loops, whatever they read.
+std::uint32_t lowering::space_of_loops(std::uint32_t parent, std::span<const std::int64_t> extents) {
+  for (std::uint32_t s = 1; s < spaces_.size(); ++s) {
+    const space_info& known = spaces_[s];
+    bool same = known.parent == parent && known.count == extents.size();
+    for (std::uint32_t k = 0; same && k < known.count; ++k) same = dims_[known.first + k].extent == extents[k];
+    if (same) return s;
+  }
+  const auto s = static_cast<std::uint32_t>(spaces_.size());
+  spaces_.push_back({parent, static_cast<std::uint32_t>(dims_.size()), static_cast<std::uint32_t>(extents.size()),
+                     spaces_[parent].depth + 1});
+  for (const std::int64_t n : extents) {
+    const auto d = static_cast<std::uint32_t>(dims_.size());
+    dims_.push_back({n, s, new_atom({.is_dim = true, .dim = d, .limit = n})});
+  }
+  return s;
+}
+
+/// The map of what reduction n, at `map`, reads in its loops over `space`; with `first`, in their first iteration.
+std::uint32_t lowering::map_inside(const node* n, std::uint32_t map, std::uint32_t space, bool first) {
   const attribute& facts = *n->facts;
-  node* source = n->operands()[0];
-  for (const lowered_reduction& r : reductions_)
-    if (r.map == map && scope_open_[r.scope] && same_reduction(r.n, n)) return r.result;
-  ++loops_;
   std::vector<linear> forms;
-  const auto first = static_cast<std::uint32_t>(dims_.size());
   int at = 0;
-  for (int axis = 0; axis < source->extents.rank(); ++axis) {
+  std::uint32_t dim = spaces_[space].first;
+  for (int axis = 0; axis < n->operands()[0]->extents.rank(); ++axis) {
     if (facts.reduced >> axis & 1) {
-      const auto d = static_cast<std::uint32_t>(dims_.size());
-      dims_.push_back({source->extents[axis], loops_});
-      forms.push_back(lin_.atom(new_atom({.is_dim = true, .dim = d, .limit = source->extents[axis]})));
+      const bool counts = !first && n->operands()[0]->extents[axis] != 1;
+      forms.push_back(counts ? lin_.atom(dims_[dim++].atom) : lin_.constant(0));
       if (facts.keep_dims) ++at;
     } else {
       forms.push_back(map_form(map, at++));
     }
   }
-  out_->ir.loops.push_back({first, static_cast<std::uint32_t>(dims_.size()) - first});
-  const value loop = emit(make_inst(op::loop, n->type, static_cast<std::uint32_t>(out_->ir.loops.size() - 1)));
-  open_scope();
-  const value v = lower_value(source, intern(forms, maps_[map].predicate));
-  close_scope();
-  reductions_.push_back({n, map, scopes_.back(), emit(make_inst(n->code, n->type, 0, v, loop))});
-  return reductions_.back().result;
+  return intern(forms, maps_[map].predicate);
 }
 
-std::uint32_t lowering::moved_map(std::span<const axis_map> by, std::uint32_t map) {
-  scratch_.clear();
-  for (const axis_map& a : by)
-    scratch_.push_back(a.axis < 0 ? lin_.constant(a.offset) : lin_.affine(a.offset, a.step, map_form(map, a.axis)));
-  return intern(scratch_, maps_[map].predicate);
+value lowering::lower_reduction(node* n, std::uint32_t map) {
+  const shape& source = n->operands()[0]->extents;
+  std::vector<std::int64_t> extents;  // axes of extent 1 count nothing, whatever else is of their rank
+  for (int axis = 0; axis < source.rank(); ++axis)
+    if ((n->facts->reduced >> axis & 1) && source[axis] != 1) extents.push_back(source[axis]);
+  if (extents.empty()) extents.push_back(1);
+  // Of nothing: what stands outside of an empty loop must not be read either.
+  const bool nothing = std::ranges::find(extents, 0) != extents.end();
+  if (nothing && n->code != op::reduce_call)
+    return whole_number(n->type, n->code == op::reduce_prod || n->code == op::reduce_all);
+  const std::uint32_t space = space_of_loops(maps_[map].space, extents);
+  if (n->code == op::reduce_deviations) return lower_deviations(n, map, space);
+  const std::uint32_t inside = map_inside(n, map, space, false);
+  std::vector<value> values;
+  for (node* x : n->operands()) values.push_back(nothing ? whole_number(x->type, 0) : lower_value(x, inside));
+  if (n->code != op::reduce_call) return emit_pure(make_inst(n->code, n->type, space, values[0]));
+  // The space goes where the arranged instruction has its loop.
+  return emit(make_inst(n->code, n->type, add_call(*n->facts->kernel, values), values[0], value{space}));
 }
 
-std::uint32_t lowering::broadcast_map(std::uint32_t map, const shape& from, const shape& to) {
-  if (from == to) return map;
-  scratch_.clear();
-  const int shift = from.rank() - to.rank();
-  for (int k = 0; k < to.rank(); ++k)
-    scratch_.push_back(to[k] == 1 && from[k + shift] != 1 ? lin_.constant(0) : map_form(map, k + shift));
-  return intern(scratch_, maps_[map].predicate);
-}
-
-/// Axes of both shapes are matched in the smallest groups of equal size; only within a group is the position computed.
-std::uint32_t lowering::reshape_map(const node* n, std::uint32_t map) {
-  const shape& to = n->operands()[0]->extents;
-  const shape& from = n->extents;
-  scratch_.clear();
-  if (from.size() == 0) {  // nothing will be read; extents of 0 can't be matched
-    scratch_.assign(static_cast<std::size_t>(to.rank()), lin_.constant(0));
-    return intern(scratch_, maps_[map].predicate);
-  }
-  int i = 0, j = 0;  // next axis of `from`, of `to`
-  while (j < to.rank()) {
-    const int i0 = i, j0 = j;
-    std::int64_t a = i < from.rank() ? from[i++] : 1, b = to[j++];
-    while (a != b) {
-      if (a < b) a *= from[i++];
-      else b *= to[j++];
-    }
-    lin_.start();
-    std::int64_t stride = 1;
-    for (int k = i - 1; k >= i0; --k) {
-      lin_.add(map_form(map, k), stride);
-      stride *= from[k];
-    }
-    split_index(lin_.finish(), to, j0, j, a);
-  }
-  return intern(scratch_, maps_[map].predicate);
-}
-
-/// Appends to scratch_ the indices along axes [first, last) of the position `flat` in [0, size).
-void lowering::split_index(const linear& flat, const shape& s, int first, int last, std::int64_t size) {
-  linear rest = flat;
-  for (int k = first; k < last; ++k) {
-    size /= s[k];
-    if (k == last - 1) {
-      scratch_.push_back(rest);
-      break;
-    }
-    const linear q = quotient(rest, size, s[k]);
-    scratch_.push_back(q);
-    lin_.start();  // the remainder as rest - size * q: over contiguous memory the quotients cancel
-    lin_.add(rest, 1);
-    lin_.add(q, -size);
-    rest = lin_.finish();
-  }
-}
-
-/// f / divisor for f >= 0. Exact without a division when f splits into multiples of the divisor and a rest below it.
-linear lowering::quotient(const linear& f, std::int64_t divisor, std::int64_t limit) {
-  if (divisor == 1) return f;
-  std::int64_t rest = (f.constant % divisor + divisor) % divisor;
-  const std::int64_t constant = (f.constant - rest) / divisor;
-  bool splits = true;
-  for (const linear_term& t : lin_.terms(f)) {
-    if (t.factor % divisor == 0) continue;
-    if (t.factor < 0) splits = false;
-    rest += t.factor * (atoms_[t.atom].limit - 1);
-  }
-  if (splits && rest < divisor) {
-    const std::vector<linear_term> terms(lin_.terms(f).begin(), lin_.terms(f).end());
-    lin_.start();
-    lin_.add(lin_.constant(constant), 1);
-    for (const linear_term& t : terms)
-      if (t.factor % divisor == 0) lin_.add_atom(t.atom, t.factor / divisor);
-    return lin_.finish();
-  }
-  for (std::uint32_t a = 0; a < atoms_.size(); ++a)
-    if (atoms_[a].divisor == divisor && atoms_[a].source.constant == f.constant && atoms_[a].limit == limit &&
-        lin_.equal_terms(atoms_[a].source, f))
-      return lin_.atom(a);
-  return lin_.atom(new_atom({.limit = limit, .source = f, .divisor = divisor}));
-}
-
-std::uint32_t lowering::intern(std::span<const linear> forms, value predicate) {
-  std::uint64_t h = mix(raw(predicate), forms.size());
-  for (const linear& f : forms) {
-    h = mix(h, static_cast<std::uint64_t>(f.constant));
-    for (const linear_term& t : lin_.terms(f)) h = mix(mix(h, t.atom), static_cast<std::uint64_t>(t.factor));
-  }
-  const auto same = [&](const index_map& m) {
-    if (m.hash != h || m.rank != static_cast<std::int32_t>(forms.size()) || m.predicate != predicate) return false;
-    for (std::size_t k = 0; k < forms.size(); ++k) {
-      const linear& g = map_forms_[m.first + k];
-      if (g.constant != forms[k].constant || !lin_.equal_terms(g, forms[k])) return false;
-    }
-    return true;
+/// One pass over numbers however far from zero (Chan, Golub and LeVeque 1983, "Algorithms for computing the sample
+/// variance"): sums of x - s and of its square, in f64, for a shift s among the x, here the first. Since s is one of them,
+/// (s - mean)^2 is part of what is summed, and cancelling loses no more than a few digits of f64.
+value lowering::lower_deviations(node* n, std::uint32_t map, std::uint32_t space) {
+  node* source = n->operands()[0];
+  const auto wide = [&](value x) {
+    return source->type == dtype::f64 ? x : emit_pure(make_inst(op::convert, dtype::f64, 0, x));
   };
-  for (std::size_t k = 0; k < maps_.size(); ++k)
-    if (same(maps_[k])) return static_cast<std::uint32_t>(k);
-  const auto first = static_cast<std::uint32_t>(map_forms_.size());
-  map_forms_.insert(map_forms_.end(), forms.begin(), forms.end());
-  maps_.push_back({first, static_cast<std::int32_t>(forms.size()), predicate, h});
-  return static_cast<std::uint32_t>(maps_.size() - 1);
+  const auto apply = [this](op code, value a, value b) { return emit_pure(make_inst(code, dtype::f64, 0, a, b)); };
+  const value shift = wide(lower_value(source, map_inside(n, map, space, true)));
+  const value away = apply(op::subtract, wide(lower_value(source, map_inside(n, map, space, false))), shift);
+  const op adds = source->type == dtype::f64 ? op::reduce_sum : op::reduce_plain_sum;  // f32 needs no digits past f64's
+  const value sum = emit_pure(make_inst(adds, dtype::f64, space, away));
+  const value squares = emit_pure(make_inst(adds, dtype::f64, space, apply(op::multiply, away, away)));
+  std::int64_t count = 1;
+  for (std::uint32_t d = 0; d < spaces_[space].count; ++d) count *= dims_[spaces_[space].first + d].extent;
+  const value mean = apply(op::divide, sum, number(dtype::f64, scalar(static_cast<double>(count))));
+  const value spread = apply(op::subtract, squares, apply(op::multiply, sum, mean));
+  const value positive = apply(op::maximum, spread, whole_number(dtype::f64, 0));
+  // Squares past the range of f64 are infinity, not infinity - infinity.
+  const auto is = [this](op code, value a, value b) { return emit_pure(make_inst(code, dtype::boolean, 0, a, b)); };
+  const value bounded = is(op::isfinite, squares, value::none);
+  const value keep = is(op::logical_or, bounded, is(op::logical_not, is(op::isfinite, sum, value::none), value::none));
+  const value found = emit_pure(make_inst(op::select, dtype::f64, 0, keep, positive, squares));
+  return n->type == dtype::f64 ? found : emit_pure(make_inst(op::convert, n->type, 0, found));
 }
 
-value lowering::index_value(const linear& f) {
-  materialize(f);
-  return emit_pure(make_inst(op::index, dtype::i64, raw_form(f, true)));
+/// Scans are read where their own loop stands: the plan sees to it.
+value lowering::lower_scan(node* n, std::uint32_t map) {
+  const linear along = map_form(map, n->facts->axis);
+  SINTER_CHECK(along.constant == 0 && along.count == 1);
+  const linear_term t = lin_.terms(along)[0];
+  SINTER_CHECK(t.factor == 1 && atoms_[t.atom].is_dim);
+  const raw_dim d = dims_[atoms_[t.atom].dim];
+  SINTER_CHECK(d.space != 0 && spaces_[d.space].count == 1 && d.extent == n->extents[n->facts->axis]);
+  const value v = lower_value(n->operands()[0], map);
+  return emit_pure(make_inst(n->code, n->type, d.space, v));
 }
 
-void lowering::materialize(const linear& f) {
-  for (std::uint32_t k = 0; k < f.count; ++k) {
-    const std::uint32_t a = lin_.terms(f)[k].atom;
-    if (atoms_[a].is_dim || atoms_[a].divisor == 0) continue;
-    if (atoms_[a].computed != value::none && scope_open_[atoms_[a].scope]) continue;
-    const value whole = index_value(atoms_[a].source);
-    const std::uint32_t p = parameter(parameter_kind::divisor, dtype::i64, atoms_[a].divisor);
-    const std::uint32_t magic = parameter(parameter_kind::magic, dtype::u64, 0);
-    SINTER_CHECK(magic == p + 1);
-    atoms_[a].computed = emit(make_inst(op::quotient, dtype::i64, p, whole));
-    atoms_[a].scope = scopes_.back();
+std::uint32_t lowering::innermost(std::uint32_t a, std::uint32_t b) const {
+  return spaces_[a].depth >= spaces_[b].depth ? a : b;
+}
+
+std::uint32_t lowering::space_of(const linear& f) const {
+  std::uint32_t s = 0;
+  for (const linear_term& t : lin_.terms(f)) {
+    const atom_info& a = atoms_[t.atom];
+    if (a.is_dim) s = innermost(s, dims_[a.dim].space);
+    else s = innermost(s, a.computed != value::none ? space_[raw(a.computed)] : space_of(a.source));
   }
+  return s;
 }
 
-std::uint32_t lowering::raw_form(const linear& f, bool with_offset) {
-  for (std::size_t k = 0; k < raw_forms_.size(); ++k)
-    if (raw_has_offset_[k] == with_offset && (!with_offset || raw_forms_[k].constant == f.constant) &&
-        lin_.equal_terms(raw_forms_[k], f))
-      return static_cast<std::uint32_t>(k);
-  raw_forms_.push_back(f);
-  raw_has_offset_.push_back(with_offset);
-  return static_cast<std::uint32_t>(raw_forms_.size() - 1);
+std::uint32_t lowering::space_of(const inst& i) const {
+  if (is_reduction(i.code)) return spaces_[i.code == op::reduce_call ? raw(i.arg[1]) : i.attr].parent;
+  std::uint32_t s = is_scan(i.code) ? i.attr : 0;
+  for (const value a : i.arg)
+    if (a != value::none) s = innermost(s, space_[raw(a)]);
+  if (i.code == op::index) s = innermost(s, space_of(raw_forms_[i.attr]));
+  if (i.code == op::load || i.code == op::store || i.code == op::atomic)
+    s = innermost(s, space_of(raw_forms_[raw_accesses_[i.attr].form]));
+  if (i.code == op::call)
+    for (std::uint32_t k = 0; k < calls_[i.attr].count; ++k)
+      s = innermost(s, space_[raw(call_operands_[calls_[i.attr].first + k])]);
+  return s;
 }
 
 value lowering::emit(const inst& i) {
-  out_->ir.body.push_back(i);
-  return value{static_cast<std::uint32_t>(out_->ir.body.size() - 1)};
+  space_.push_back(space_of(i));
+  graph_.push_back(i);
+  return value{static_cast<std::uint32_t>(graph_.size() - 1)};
 }
 
-/// Reuses an equal instruction that is in scope.
+/// Reuses an equal instruction.
 value lowering::emit_pure(const inst& i) {
   std::uint64_t h = mix(static_cast<std::uint64_t>(i.code) << 8 | static_cast<std::uint64_t>(i.type), i.attr);
   for (const value a : i.arg) h = mix(h, raw(a));
   for (auto tag = static_cast<std::uint32_t>(h);; ++tag) {
     epoch_map::entry& e = pure_.at(reinterpret_cast<const void*>(h), tag);
     if (pure_.holds(e)) {
-      const inst& other = out_->ir.body[e.value];
-      const bool same = other.code == i.code && other.type == i.type && other.attr == i.attr &&
-                        std::memcmp(other.arg, i.arg, sizeof i.arg) == 0;
-      if (same && scope_open_[e.extra]) return value{e.value};
-      if (!same) continue;
+      const inst& other = graph_[e.value];
+      if (other.code == i.code && other.type == i.type && other.attr == i.attr &&
+          std::memcmp(other.arg, i.arg, sizeof i.arg) == 0)
+        return value{e.value};
+      continue;
     }
     const value v = emit(i);
-    pure_.set(e, reinterpret_cast<const void*>(h), tag, raw(v), scopes_.back());
+    pure_.set(e, reinterpret_cast<const void*>(h), tag, raw(v));
     return v;
   }
 }
@@ -472,17 +462,6 @@ std::uint32_t lowering::parameter(parameter_kind kind, dtype type, std::int64_t 
 std::uint32_t lowering::new_atom(const atom_info& a) {
   atoms_.push_back(a);
   return static_cast<std::uint32_t>(atoms_.size() - 1);
-}
-
-std::uint32_t lowering::open_scope() {
-  scopes_.push_back(static_cast<std::uint32_t>(scope_open_.size()));
-  scope_open_.push_back(true);
-  return scopes_.back();
-}
-
-void lowering::close_scope() {
-  scope_open_[scopes_.back()] = false;
-  scopes_.pop_back();
 }
 
 }  // namespace sinter::jit

@@ -14,6 +14,9 @@
 
 namespace sinter::jit {
 
+/// How deep loops in loops get at most.
+constexpr std::uint32_t deepest_loops = 4;
+
 /// A pointer parameter waiting for memory: the values of `source`, `offset` elements in.
 struct pending_pointer {
   std::uint32_t parameter;
@@ -29,7 +32,7 @@ struct target {
   const node* where = nullptr;  ///< the update, scatter or join that says where; null: everywhere
   const node* giver = nullptr;  ///< the array whose memory n takes over; null: memory of n's own
   std::int64_t start = 0;       ///< join: where along its axis
-  const shape& domain() const { return value->extents; }
+  std::uint32_t looped = 0;     ///< bit k set: loops inside an element of the domain run along axis k of the value
 };
 
 /// A part of a domain: `extents` elements from `first` on, along each axis.
@@ -37,14 +40,20 @@ struct box {
   shape first, extents;
 };
 
-/// Targets of one domain, computed together from what earlier levels stored.
+/// Targets of one domain, computed together from what earlier levels stored. With loops, the domain has the axes that
+/// are not looped over, without those of extent 1: [n, m] looped over the second, [n] and [n, 1] all have domain [n].
 struct group {
   std::vector<target> outputs;
   std::uint32_t level = 0;
+  bool has_loops = false;           ///< reductions or scans are among what is computed
   bool beside_previous = false;     ///< part of one domain with the group before: they share a launch
   std::optional<box> part = {};     ///< of the domain; none: all of it
   runtime::device* owner() const { return outputs[0].n->owner; }
-  const shape& domain() const { return part ? part->extents : outputs[0].domain(); }
+  shape domain() const {
+    if (part) return part->extents;
+    return has_loops ? domain_around(outputs[0]) : outputs[0].value->extents;
+  }
+  static shape domain_around(const target& t);
 };
 
 /// Everything about one launch but the compiled function.

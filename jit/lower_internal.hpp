@@ -1,8 +1,13 @@
-// The state of one lowering, shared by lower.cpp (values) and layout.cpp (dims, strides and parameters).
+// The state of one lowering. Values are made first, as a graph: each belongs to the innermost loops whose counters it
+// depends on, its space, whoever asks for it (lower.cpp, pieces.cpp). Then come loops: arrange.cpp puts what each space
+// computes into as few of them as reductions, which need all of a loop, allow. At last dims are merged, strides
+// classified and parameters numbered (layout.cpp), and loops spread over threads (distribute.cpp).
 #pragma once
 
 #include "jit/epoch_map.hpp"
 #include "jit/lower.hpp"
+
+#include <array>
 
 namespace sinter::jit {
 
@@ -14,7 +19,12 @@ struct atom_info {
   linear source{};                     ///< quotient of this form ...
   std::int64_t divisor = 0;            ///< ... by this; 0 when the value exists from the start
   value computed = value::none;
-  std::uint32_t scope = 0;
+};
+
+/// Counters that loops run over for each element of the space around them; space 0 is the domain.
+struct space_info {
+  std::uint32_t parent, first, count;  ///< raw dims [first, first + count)
+  std::uint32_t depth;
 };
 
 /// A vector of forms, one per axis of some node, and the condition under which they are valid.
@@ -22,25 +32,36 @@ struct index_map {
   std::uint32_t first = 0;
   std::int32_t rank = 0;
   value predicate = value::none;
+  std::uint32_t space = 0;  ///< the innermost that forms and predicate depend on
   std::uint64_t hash = 0;
 };
 
 /// What is written where, once all values are computed.
 struct pending_store {
   target to;
+  std::uint32_t number;  ///< among the group's
   value what, predicate;
-  std::uint32_t map;  ///< indices into the memory
+  std::uint32_t map;     ///< indices into the memory
+  bool aliased = false;  ///< what it overwrites is read for the same element
 };
 
 struct recorded_load {
   const node* from;
-  std::uint32_t map, access;
+  std::uint32_t map;
 };
 
-struct lowered_reduction {
-  const node* n;
-  std::uint32_t map, scope;
-  value result;
+/// An access by raw form; loops that compute its index again each have their own access to the same pointer.
+struct raw_access {
+  pending_pointer pointer;
+  std::uint32_t form, map;
+};
+
+/// By depth of nesting, how many loops there must have run before a value can be computed.
+using stages = std::array<std::uint16_t, deepest_loops + 1>;
+
+/// A raw form with the values its computed terms have in one place: `values_of_forms_[first ...)`, in order of terms.
+struct form_instance {
+  std::uint32_t raw, first;
 };
 
 struct index_range {
@@ -49,7 +70,8 @@ struct index_range {
 
 struct raw_dim {
   std::int64_t extent;
-  std::uint32_t loop;  ///< 0: the domain; else 1 + loop number. Only dims of one loop merge
+  std::uint32_t space;  ///< only dims of one space merge
+  std::uint32_t atom;
 };
 
 class lowering {
@@ -65,13 +87,24 @@ class lowering {
   value lower_elementwise(node* n, std::uint32_t map);
   value lower_gather(node* n, std::uint32_t map);
   value lower_call(node* n, std::uint32_t map);
+  std::uint32_t add_call(const user_kernel& u, std::span<const value> values);
   value lower_reduction(node* n, std::uint32_t map);
+  value lower_deviations(node* n, std::uint32_t map, std::uint32_t space);
+  std::uint32_t map_inside(const node* n, std::uint32_t map, std::uint32_t space, bool first);
+  value lower_scan(node* n, std::uint32_t map);
+  std::uint32_t map_of_target(const target& t);
+  std::uint32_t space_of_loops(std::uint32_t parent, std::span<const std::int64_t> extents);
+  std::uint32_t innermost(std::uint32_t a, std::uint32_t b) const;
+  std::uint32_t space_of(const linear& f) const;
+  std::uint32_t space_of(const inst& i) const;
   value index_forms(const node* n, std::uint32_t map, const shape& source, const shape& result,
                     std::vector<linear>& forms);
-  void prepare_store(const target& t);
+  void prepare_store(const target& t, std::uint32_t number, std::uint32_t map);
+  value number(dtype type, const scalar& x);
+  value whole_number(dtype type, int x);
   void emit_store(const pending_store& s);
   linear memory_form(const shape& extents, std::uint32_t map);
-  std::uint32_t add_access(parameter_kind kind, node* n, const linear& f, std::uint32_t form);
+  std::uint32_t add_access(parameter_kind kind, node* n, const linear& f, std::uint32_t map);
   value both(value a, value b);
   std::uint32_t moved_map(std::span<const axis_map> by, std::uint32_t map);
   std::uint32_t reshape_map(const node* n, std::uint32_t map);
@@ -87,8 +120,20 @@ class lowering {
   value emit_pure(const inst& i);
   std::uint32_t parameter(parameter_kind kind, dtype type, std::int64_t number = 0);
   std::uint32_t new_atom(const atom_info& a);
-  std::uint32_t open_scope();
-  void close_scope();
+
+  // arrange.cpp: loops
+  void arrange();
+  void find_stages();
+  std::vector<value> needed_for(std::uint32_t space, std::span<const value> sinks);
+  void run_space(std::uint32_t space, std::span<const value> sinks, value loop);
+  void run_loop(std::uint32_t space, std::span<const value> sinks);
+  template <class F>
+  void for_each_operand(const inst& i, F&& f) const;
+  std::uint32_t loops_of(const inst& i) const;
+  std::uint32_t child_towards(std::uint32_t space, std::uint32_t deeper) const;
+  value copy(value v, value loop);
+  std::uint32_t instance_of_form(std::uint32_t raw_number);
+  std::uint32_t instance_of_access(std::uint32_t raw_number);
 
   // pieces.cpp: arrays that read other memory in other places
   value lower_update(node* n, std::uint32_t map);
@@ -111,10 +156,36 @@ class lowering {
   void write_forms();
   void choose_width();
   void choose_lanes();
+  template <class F>
+  void mark_aligned(const std::vector<bool>& unit, F&& is_inner);
+  void align_loops();
   bool mostly_conditional(const std::vector<bool>& unit);
   void find_near_accesses(const std::vector<bool>& unit);
   void add_magic();
-  void add_final_dim(std::int64_t extent, std::uint32_t loop);
+  void add_final_dim(std::int64_t extent, std::uint32_t space);
+
+  // distribute.cpp: threads for loops
+  struct loop_facts;
+  void distribute();
+  loop_facts look_at_loops();
+  void note_loop(const loop_dims& dims, loop_facts& f) const;
+  void count_neighbours(bool columns, loop_facts& f);
+  void distribute_rows(const loop_facts& f);
+  void distribute_scans(const loop_facts& f);
+  std::int64_t scans_of_body() const;
+  void distribute_columns(const loop_facts& f);
+  void distribute_column_scans(std::int64_t rows, std::int64_t inner);
+  void distribute_on_host(const loop_facts& f);
+  // short_rows.cpp: loops that are unrolled
+  void unroll_rows(std::int64_t trips, std::int64_t inner, std::int64_t elements);
+  bool counts_loops(const form& f) const;
+  void fix_form(const form& f);
+  void fix(std::uint32_t p);
+  void stage_rows(std::int64_t trips, std::int64_t elements);
+  std::int64_t pitch_of_rows(std::uint32_t access_number, std::int64_t trips, std::int64_t elements) const;
+  void write_team(std::int64_t across, std::int64_t down);
+  void write_pieces(std::int64_t down, std::int64_t across, std::int64_t elements, std::int64_t tickets,
+                    std::size_t bytes_each);
   std::int64_t factor_of(const linear& f, std::uint32_t raw) const;
   std::int64_t& factor(std::size_t form, std::size_t dim) { return factors_[form * factor_stride_ + dim]; }
 
@@ -125,26 +196,38 @@ class lowering {
   linear_store lin_;
   std::vector<atom_info> atoms_;
   std::vector<raw_dim> dims_;
+  std::vector<space_info> spaces_;
   std::vector<index_map> maps_;
   std::vector<linear> map_forms_;
   std::vector<linear> raw_forms_;
   std::vector<bool> raw_has_offset_;
+  std::vector<raw_access> raw_accesses_;
   std::vector<linear> scratch_;
+  std::vector<inst> graph_;            ///< attr: raw form, raw access; of reductions and scans their space
+  std::vector<std::uint32_t> space_;   ///< by value of graph_
+  std::vector<call> calls_;            ///< of graph_
+  std::vector<value> call_operands_;
   std::vector<pending_store> stores_;
   std::vector<recorded_load> loads_;
-  std::vector<lowered_reduction> reductions_;
   std::vector<std::uint32_t> sizes_;  ///< parameters of inside()
   std::vector<const node*> aliased_;  ///< givers of memory that is read and written element by element
-  std::vector<std::uint32_t> scopes_;
-  std::vector<bool> scope_open_;
-  std::uint32_t loops_ = 0;
-  epoch_map memo_;  ///< (node, map) -> value, scope
-  epoch_map pure_;  ///< (hash of an instruction, tag) -> value, scope
+  epoch_map memo_;  ///< (node, map) -> value
+  epoch_map pure_;  ///< (hash of an instruction, tag) -> value
+
+  // arranging
+  std::vector<stages> stages_;
+  std::vector<value> place_;           ///< by value: where it is in the kernel's body, while that is in scope
+  std::vector<std::uint32_t> needed_;  ///< by value: the number of the run_space() that needs it
+  std::uint32_t runs_ = 0;
+  std::vector<form_instance> form_instances_;
+  std::vector<value> values_of_forms_;
+  std::vector<std::uint32_t> raw_of_access_;
 
   // layout
   std::vector<std::int64_t> final_extents_;
-  std::vector<std::uint32_t> final_loops_;  ///< per final dim, as raw_dim::loop
-  std::vector<std::int64_t> factors_;       ///< per form, per final dim
+  std::vector<std::uint32_t> final_spaces_;  ///< per final dim
+  std::vector<std::int64_t> factors_;        ///< per raw form, per final dim
+  std::vector<std::int64_t> trips_;          ///< of the loops around an instruction, outermost first
   std::size_t factor_stride_ = 0;
   std::vector<bool> conditional_;  ///< per access: whether it has a predicate
   std::vector<bool> moves_;  ///< per instruction: whether it depends on the inner dim

@@ -12,14 +12,28 @@ namespace {
 // Launches this small cost more than their work; side by side they cost one launch. (An H200 takes some 8 us of a
 // thousand blocks, launching them included.)
 constexpr std::int64_t most_elements_beside_others = std::int64_t{1} << 20;
+constexpr int most_cost_beside_others = 1 << 20;  // of one element's loops
 constexpr std::size_t most_parts = 8;
 // What a compiler handles in little time, and a kernel's 4 KiB of parameters hold.
 constexpr std::size_t most_instructions_of_parts = 256, most_instructions_of_domain = 2048,
                       most_parameters_of_parts = 400;
 
+// Blocks of 256 threads that are a launch's worth of work.
+constexpr std::int64_t most_blocks_beside_others = 4096;
+
 /// Compiler options of a user's kernel are meant for it alone.
 bool has_options(const kernel& k) {
   return std::ranges::any_of(k.calls, [](const call& c) { return !c.kernel->options.empty(); });
+}
+
+/// Whether a kernel may be one part of several, however small: parts have blocks of one size, and no pieces to wait for.
+bool can_be_part(const kernel& k) {
+  return k.over == distribution::elements || (k.split == 0 && k.threads == 256 && k.staged.empty());
+}
+
+bool is_large(const group& g, const lowered& l) {
+  if (l.ir.over == distribution::elements) return g.domain().size() > most_elements_beside_others;
+  return l.numbers.blocks > most_blocks_beside_others || l.numbers.cost > most_cost_beside_others;
 }
 
 }  // namespace
@@ -72,8 +86,8 @@ bool planning::fits_beside(const launch_range& before, std::size_t k) const {
   std::size_t instructions = 0, parameters = 0;
   for (std::size_t j = before.first; j <= k; ++j) {
     const group& other = groups.pool[order[j]];
-    if (has_options(lowered[order[j]].ir)) return false;
-    const bool large = other.domain().size() > most_elements_beside_others;
+    if (has_options(lowered[order[j]].ir) || !can_be_part(lowered[order[j]].ir)) return false;
+    const bool large = is_large(other, lowered[order[j]]);
     if (!same_domain && (large || (j < k && depends(order[k], order[j])))) return false;
     instructions += lowered[order[j]].ir.body.size();
     parameters += lowered[order[j]].ir.parameters.size();

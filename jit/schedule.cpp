@@ -50,4 +50,16 @@ runtime::launch_shape schedule(std::int64_t rows, std::int64_t inner, int lanes,
   return s;
 }
 
+runtime::launch_shape schedule_loops(const arguments& a, int threads) {
+  constexpr std::int64_t most_blocks_x = 0x7fffffff;  // kernels stride over what is more
+  runtime::launch_shape s;
+  s.rows = a.rows;
+  s.inner = a.inner;
+  s.cost = a.cost;
+  s.shared_bytes = a.shared_bytes;
+  s.block[0] = static_cast<std::uint32_t>(threads);
+  s.grid[0] = static_cast<std::uint32_t>(std::min(a.blocks, most_blocks_x));
+  return s;
+}
+
 }  // namespace sinter::jit

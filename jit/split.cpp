@@ -48,7 +48,8 @@ class splitter {
 
  private:
   bool splits(const group& g) {
-    const shape& domain = g.domain();
+    if (g.has_loops) return false;
+    const shape domain = g.domain();
     if (domain.size() < least_elements_split) return false;
     cuts_.assign(static_cast<std::size_t>(domain.rank()), {});
     for (const target& t : g.outputs) {

@@ -1,5 +1,7 @@
 #include "jit/typing.hpp"
 
+#include "jit/simplify.hpp"
+
 #include <fmt/format.h>
 
 #include <cstring>
@@ -306,6 +308,10 @@ reduction_types types_of_reduction(op code, dtype type, const place& at) {
                                                                          : type;
       return {wide, wide};
     }
+    case rule::reduce_spread:
+      if (is_complex(type)) throw_undefined(code, type, at, split_complex);
+      if (is_integer_or_bool(type)) return {dtype::f64, dtype::f64};
+      return {type, type};
     default:
       if (is_complex(type)) throw_undefined(code, type, at, split_complex);
       return {type, info(code).typing == rule::reduce_index ? dtype::i64 : type};
@@ -401,12 +407,18 @@ node_ref record_reduction(op code, const input& source, std::uint32_t axes, bool
   const node_ref from = as_type(source, types.source, at);
   const shape& extents = from->extents;
   SINTER_CHECK((axes >> extents.rank()) == 0);
-  if (axes == 0)  // each element alone: it is the result, or stands at position 0
-    return types.source == types.result && info(code).typing != rule::reduce_index
-               ? from
-               : constant_like({from.get(), {}, at}, scalar(0), dtype::i64, at);
+  if (axes == 0) {  // each element alone: it is the result, stands at position 0, or deviates by nothing from itself
+    if (code == op::reduce_deviations) {
+      const input self{from.get(), {}, at}, both[] = {self, self};
+      return record(op::subtract, both, at);
+    }
+    return info(code).typing != rule::reduce_index ? from
+                                                   : constant_like({from.get(), {}, at}, scalar(0), dtype::i64, at);
+  }
+  if (node_ref simpler = simplify_reduction(code, from.get(), axes, keep_dims, at)) return simpler;
   const shape out = reduced_extents(extents, axes, keep_dims);
-  const bool has_identity = info(code).typing == rule::reduce_sum || info(code).typing == rule::logical;
+  const rule typing = info(code).typing;
+  const bool has_identity = typing == rule::reduce_sum || typing == rule::logical || typing == rule::reduce_spread;
   if (!has_identity && reduces_nothing(extents, axes) && out.size() > 0)
     throw_shape_error(fmt::format("{}: shape {} has no elements along the reduced axes", info(code).name,
                                   to_string(extents)),
@@ -416,6 +428,19 @@ node_ref record_reduction(op code, const input& source, std::uint32_t axes, bool
   facts->keep_dims = keep_dims;
   node* operand = from.get();
   return make_node(code, types.result, out, {&operand, 1}, at, std::move(facts));
+}
+
+node_ref record_scan(op code, const input& source, int axis, const place& at) {
+  SINTER_CHECK(is_scan(code));
+  const reduction_types types = types_of_reduction(code, own_type(source), at);
+  const node_ref from = as_type(source, types.source, at);
+  const shape& extents = from->extents;
+  SINTER_CHECK(axis >= 0 && axis < extents.rank());
+  if (extents[axis] <= 1) return from;
+  auto facts = std::make_unique<attribute>();
+  facts->axis = axis;
+  node* operand = from.get();
+  return make_node(code, types.result, extents, {&operand, 1}, at, std::move(facts));
 }
 
 }  // namespace sinter::jit

@@ -34,4 +34,7 @@ node_ref record(op code, std::span<const input> operands, const place& at);
 /// Throws shape_error for an empty minimum, maximum, argmin or argmax.
 node_ref record_reduction(op code, const input& source, std::uint32_t axes, bool keep_dims, const place& at);
 
+/// Records a scan along `axis`: the shape of the source, dtypes as for the reduction of the same name.
+node_ref record_scan(op code, const input& source, int axis, const place& at);
+
 }  // namespace sinter::jit

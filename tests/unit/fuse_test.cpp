@@ -77,14 +77,6 @@ TEST(fuse, a_reduction_takes_its_own_elementwise_epilogue) {
   EXPECT_EQ(plan_of({sqrt(sum(a * a, 1)) + 1}).count, 1u);
 }
 
-TEST(fuse, a_reduction_read_by_other_elements_is_stored_first) {
-  array a = ones_of({6, 7});
-  const auto p = plan_of({a - mean(a, 1, keepdims)});
-  EXPECT_EQ(p.count, 2u);
-  ASSERT_EQ(p.cuts.size(), 1u);
-  EXPECT_EQ(p.cuts[0].why, jit::cut_reason::reduction);
-}
-
 TEST(fuse, a_string_kernel_with_options_runs_alone) {
   const elementwise one{"p", "T x", "T y", "y = x + FOO", {.options = {"-DFOO=1"}}};
   const elementwise two{"q", "T x", "T y", "y = x + FOO", {.options = {"-DFOO=2"}}};

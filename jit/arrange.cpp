@@ -1,0 +1,204 @@
+// From the graph of values to a kernel's body: which loops there are, and what stands in each.
+//
+// A reduction needs all of its loop, so whatever uses it comes in a later loop, or after. The stage of a value says how
+// many loops must have run before it, once per depth of nesting. Loops of one space and stage are one; a value that
+// several loops need is computed in each, and both copies have the same origin.
+#include "jit/lower_internal.hpp"
+
+#include <algorithm>
+
+namespace sinter::jit {
+
+namespace {
+
+constexpr std::uint32_t no_origin = 0xffffffffu;
+
+}  // namespace
+
+/// Calls f with every value that instruction `i` of the graph uses.
+template <class F>
+void lowering::for_each_operand(const inst& i, F&& f) const {
+  const auto of_form = [&](std::uint32_t raw_form_number) {
+    for (const linear_term& t : lin_.terms(raw_forms_[raw_form_number]))
+      if (!atoms_[t.atom].is_dim) f(atoms_[t.atom].computed);
+  };
+  if (i.code == op::call || i.code == op::reduce_call) {
+    const call& c = calls_[i.attr];
+    for (std::uint32_t k = 0; k < c.count; ++k) f(call_operands_[c.first + k]);
+    return;
+  }
+  for (const value a : i.arg)
+    if (a != value::none) f(a);
+  if (i.code == op::index) of_form(i.attr);
+  if (i.code == op::load || i.code == op::store || i.code == op::atomic) of_form(raw_accesses_[i.attr].form);
+}
+
+std::uint32_t lowering::loops_of(const inst& i) const { return i.code == op::reduce_call ? raw(i.arg[1]) : i.attr; }
+
+void lowering::arrange() {
+  kernel& k = out_->ir;
+  place_.assign(graph_.size(), value::none);
+  form_instances_.clear();
+  values_of_forms_.clear();
+  raw_of_access_.clear();
+  if (spaces_.size() == 1) {
+    for (std::uint32_t v = 0; v < graph_.size(); ++v) copy(value{v}, value::none);
+    k.origins.clear();
+    return;
+  }
+  find_stages();
+  needed_.assign(graph_.size(), 0);
+  runs_ = 0;
+  std::vector<value> sinks;
+  for (std::uint32_t v = 0; v < graph_.size(); ++v)
+    if (graph_[v].code == op::store || graph_[v].code == op::atomic) sinks.push_back(value{v});
+  run_space(0, sinks, value::none);
+}
+
+void lowering::find_stages() {
+  stages_.assign(graph_.size(), stages{});
+  std::uint16_t last = 0;
+  for (std::uint32_t v = 0; v < graph_.size(); ++v) {
+    const inst& i = graph_[v];
+    stages& own = stages_[v];
+    for_each_operand(i, [&](value x) {
+      for (std::uint32_t d = 0; d <= spaces_[space_[raw(x)]].depth; ++d) own[d] = std::max(own[d], stages_[raw(x)][d]);
+    });
+    if (is_reduction(i.code)) {
+      const std::uint32_t depth = spaces_[space_[v]].depth;
+      ++own[depth];
+      for (std::uint32_t d = depth + 1; d < own.size(); ++d) own[d] = 0;
+    }
+    last = std::max(last, own[0]);
+  }
+  for (std::uint32_t v = 0; v < graph_.size(); ++v)  // whoever reads what these overwrite has done so
+    if (graph_[v].reserved != 0) stages_[v][0] = last;
+}
+
+/// The child of `space` that holds, or is, `deeper`.
+std::uint32_t lowering::child_towards(std::uint32_t space, std::uint32_t deeper) const {
+  while (spaces_[deeper].parent != space) deeper = spaces_[deeper].parent;
+  return deeper;
+}
+
+/// What `sinks` (stores, and reductions over `space`) need of this space and those inside it, in order.
+std::vector<value> lowering::needed_for(std::uint32_t space, std::span<const value> sinks) {
+  const std::uint32_t run = ++runs_;
+  std::vector<value> list;
+  const auto add = [&](value v) {
+    if (place_[raw(v)] != value::none || needed_[raw(v)] == run) return;
+    needed_[raw(v)] = run;
+    list.push_back(v);
+  };
+  for (const value s : sinks) {
+    const bool own = is_reduction(graph_[raw(s)].code) && loops_of(graph_[raw(s)]) == space;
+    if (own) for_each_operand(graph_[raw(s)], add);
+    else add(s);
+  }
+  for (std::size_t k = 0; k < list.size(); ++k) for_each_operand(graph_[raw(list[k])], add);
+  std::ranges::sort(list);
+  return list;
+}
+
+void lowering::run_space(std::uint32_t space, std::span<const value> sinks, value loop) {
+  const std::vector<value> list = needed_for(space, sinks);
+  const std::uint32_t depth = spaces_[space].depth;
+  const auto is_store = [this](value v) {
+    return graph_[raw(v)].code == op::store || graph_[raw(v)].code == op::atomic;
+  };
+  std::uint16_t last = 0;
+  for (const value v : list) last = std::max(last, stages_[raw(v)][depth]);
+  std::vector<std::pair<std::uint32_t, value>> inner;  // of one stage: sinks, by the child that they need a loop over
+  std::vector<value> of_child;
+  for (std::uint16_t stage = 0; stage <= last; ++stage) {
+    inner.clear();
+    for (const bool stores : {false, true})
+      for (const value v : list) {
+        const inst& i = graph_[raw(v)];
+        if (is_store(v) != stores) continue;
+        const std::uint16_t own = stages_[raw(v)][depth];
+        if (is_reduction(i.code) && space_[raw(v)] == space) {
+          if (own == stage + 1) inner.push_back({loops_of(i), v});
+        } else if (own == stage && space_[raw(v)] == space) {
+          copy(v, loop);
+        } else if (own == stage && stores) {
+          inner.push_back({child_towards(space, space_[raw(v)]), v});
+        }
+      }
+    std::ranges::stable_sort(inner, {}, [](const auto& x) { return x.first; });
+    for (std::size_t k = 0; k < inner.size(); k += of_child.size()) {
+      of_child.clear();
+      for (std::size_t j = k; j < inner.size() && inner[j].first == inner[k].first; ++j)
+        of_child.push_back(inner[j].second);
+      run_loop(inner[k].first, of_child);
+    }
+  }
+  for (const value s : sinks)
+    if (is_reduction(graph_[raw(s)].code) && loops_of(graph_[raw(s)]) == space) copy(s, loop);
+  for (const value v : list) place_[raw(v)] = value::none;
+}
+
+void lowering::run_loop(std::uint32_t space, std::span<const value> sinks) {
+  kernel& k = out_->ir;
+  const auto open = static_cast<std::uint32_t>(k.body.size());
+  k.body.push_back(make_inst(op::loop, dtype::i64, space - 1));
+  k.origins.push_back(no_origin);
+  run_space(space, sinks, value{open});
+  k.body.push_back(make_inst(op::end, dtype::i64, 0, value{open}));
+  k.origins.push_back(no_origin);
+}
+
+/// Instruction v of the graph, with operands as they are here.
+value lowering::copy(value v, value loop) {
+  kernel& k = out_->ir;
+  inst i = graph_[raw(v)];
+  i.reserved = 0;
+  if (i.code == op::call || i.code == op::reduce_call) {
+    const call& c = calls_[i.attr];
+    i.attr = static_cast<std::uint32_t>(k.calls.size());
+    k.calls.push_back({c.kernel, static_cast<std::uint32_t>(k.call_operands.size()), c.count, c.outputs});
+    for (std::uint32_t o = 0; o < c.count; ++o) k.call_operands.push_back(place_[raw(call_operands_[c.first + o])]);
+  }
+  if (i.code == op::reduce_call) i.arg[1] = value::none;
+  for (value& a : i.arg)
+    if (a != value::none) a = place_[raw(a)];
+  if (is_reduction(i.code) || is_scan(i.code)) {
+    i.arg[1] = loop;
+    if (i.code != op::reduce_call) i.attr = 0;
+  }
+  if (i.code == op::index) i.attr = instance_of_form(i.attr);
+  if (i.code == op::load || i.code == op::store || i.code == op::atomic) i.attr = instance_of_access(i.attr);
+  k.body.push_back(i);
+  k.origins.push_back(raw(v));
+  return place_[raw(v)] = value{static_cast<std::uint32_t>(k.body.size() - 1)};
+}
+
+std::uint32_t lowering::instance_of_form(std::uint32_t raw_number) {
+  const auto first = static_cast<std::uint32_t>(values_of_forms_.size());
+  for (const linear_term& t : lin_.terms(raw_forms_[raw_number]))
+    if (!atoms_[t.atom].is_dim) values_of_forms_.push_back(place_[raw(atoms_[t.atom].computed)]);
+  const std::size_t count = values_of_forms_.size() - first;
+  for (std::uint32_t k = 0; k < form_instances_.size(); ++k) {
+    if (form_instances_[k].raw != raw_number) continue;
+    const auto known = values_of_forms_.begin() + form_instances_[k].first;
+    if (!std::equal(known, known + static_cast<std::ptrdiff_t>(count), values_of_forms_.begin() + first)) continue;
+    values_of_forms_.resize(first);
+    return k;
+  }
+  form_instances_.push_back({raw_number, first});
+  return static_cast<std::uint32_t>(form_instances_.size() - 1);
+}
+
+std::uint32_t lowering::instance_of_access(std::uint32_t raw_number) {
+  kernel& k = out_->ir;
+  const raw_access& a = raw_accesses_[raw_number];
+  const std::uint32_t f = instance_of_form(a.form);
+  for (std::uint32_t n = 0; n < k.accesses.size(); ++n)
+    if (raw_of_access_[n] == raw_number && k.accesses[n].form == f) return n;
+  k.accesses.push_back({a.pointer.parameter, f});
+  raw_of_access_.push_back(raw_number);
+  out_->pointers.push_back(a.pointer);
+  return static_cast<std::uint32_t>(k.accesses.size() - 1);
+}
+
+}  // namespace sinter::jit

@@ -1,0 +1,301 @@
+// Which threads run the iterations of a kernel's outermost loops, and how many there are.
+#include "jit/lower_internal.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+namespace sinter::jit {
+
+namespace {
+
+// Threads that keep a large GPU busy (132 multiprocessors of 2048), and half of them, from where more don't help.
+constexpr std::int64_t threads_of_device = 270336, threads_to_fill = 135168;
+// Rows this short are read by one thread each, when there are enough of them.
+constexpr std::int64_t most_elements_a_thread = 32;
+constexpr std::int64_t least_rows_for_threads = 32768;
+constexpr std::int64_t vectors_a_thread = 4;
+// Rows this short don't gain by more than a block of usual size, which other work can share a launch with.
+constexpr std::int64_t most_vectors_of_block = 8;
+// Vectors of all kept loads a thread holds in registers: 32 of them are 4 f32 each at 8 a load.
+constexpr std::int64_t most_kept = 8;
+constexpr std::int64_t threads_of_warp = 32, threads_of_block = 256, threads_of_split = 512, most_threads = 1024;
+constexpr std::int64_t most_bytes_of_vector = 32;  // so that a tile's values fit into shared memory
+constexpr std::int64_t vectors_of_tile = 4;  // of one thread, in scans whose rows several blocks share
+constexpr std::int64_t least_columns = 32;   // threads side by side, so that a row of them is whole cache lines
+// Host: iterations that are worth a thread of their own, and the most pieces; the same whatever threads there are, so
+// that results are.
+constexpr std::int64_t iterations_a_piece = 1 << 15, most_pieces_on_host = 64;
+constexpr std::size_t most_bytes_of_accumulator = 32, most_bytes_of_users = 256;
+
+std::int64_t up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+std::int64_t power_of_two(std::int64_t x) {
+  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(x, 1))));
+}
+std::uint64_t log_of(std::int64_t x) {
+  return static_cast<std::uint64_t>(std::countr_zero(static_cast<std::uint64_t>(x)));
+}
+
+}  // namespace
+
+/// What the outermost loops read, run and give.
+struct lowering::loop_facts {
+  std::int64_t outer = 1, inner = 1;  ///< of the loop with the most iterations: all its dims but the last, and the last
+  std::int64_t elements = 1;          ///< of the domain
+  int loops = 0;
+  bool stages = false;                ///< some loop needs what another found
+  bool reduces = false, scans = false, scans_floats = false;
+  bool one_dim = true;                ///< each loop has a single dim
+  std::int64_t common = 0;            ///< divides the extent of each loop's last dim
+  std::int64_t along_loop = 0, along_domain = 0;  ///< accesses to neighbours, by which counter they are such
+  std::int64_t widest = 0, conditional = 0;       ///< of the accesses that count: bytes; asking whether to happen
+  std::size_t accumulator_bytes = 0;
+  std::int64_t widest_scan = 4;       ///< bytes of a value that goes into or comes out of a scan
+  std::int64_t kept = 0;              ///< loads that several loops over the same dims have in common
+};
+
+lowering::loop_facts lowering::look_at_loops() {
+  kernel& k = out_->ir;
+  loop_facts f;
+  for (std::uint32_t d = 0; d < k.domain_rank; ++d) f.elements *= final_extents_[d];
+  std::vector<std::uint32_t> open;  // loop instructions
+  std::vector<bool> found(k.body.size());
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> seen;  // (loop number, origin) of loads in outermost loops
+  const auto in_form = [&](const form& x) {
+    return std::any_of(k.terms.begin() + x.first, k.terms.begin() + x.first + x.count,
+                       [&](const term& t) { return !t.is_dim() && found[t.atom & ~term::computed]; });
+  };
+  const auto uses_result = [&](const inst& i) {
+    if (std::ranges::any_of(i.arg, [&](value a) { return a != value::none && found[raw(a)]; })) return true;
+    if (i.code == op::index) return in_form(k.forms[i.attr]);
+    if (i.code == op::load || i.code == op::store || i.code == op::atomic) return in_form(k.forms[k.accesses[i.attr].form]);
+    if (i.code != op::call && i.code != op::reduce_call) return false;
+    const auto operands = k.call_operands.begin() + k.calls[i.attr].first;
+    return std::any_of(operands, operands + k.calls[i.attr].count, [&](value a) { return found[raw(a)]; });
+  };
+  for (std::uint32_t v = 0; v < k.body.size(); ++v) {
+    const inst& i = k.body[v];
+    const bool uses = uses_result(i);
+    found[v] = uses || (is_reduction(i.code) && open.size() == 1);
+    if (i.code == op::loop) {
+      open.push_back(v);
+      if (open.size() == 1) note_loop(k.loops[i.attr], f);
+    } else if (i.code == op::end) {
+      open.pop_back();
+    }
+    if (open.empty() || i.code == op::loop) continue;
+    f.stages |= uses;
+    if (is_scan(i.code)) {
+      f.scans = true;
+      f.scans_floats |= is_inexact(i.type);
+      f.widest_scan = std::max({f.widest_scan, size_of(i.type), size_of(k[i.arg[0]].type)});
+    }
+    if (is_reduction(i.code) && open.size() == 1) {
+      f.reduces = true;
+      f.accumulator_bytes += i.code == op::reduce_call ? most_bytes_of_users : most_bytes_of_accumulator;
+    }
+    if (i.code == op::load && open.size() == 1) {
+      const std::pair<std::uint32_t, std::uint32_t> key{k.body[open[0]].attr, k.origins[v]};
+      const auto times = std::ranges::count(seen, key);
+      seen.push_back(key);
+      f.kept += times == 1;
+    }
+  }
+  return f;
+}
+
+void lowering::note_loop(const loop_dims& dims, loop_facts& f) const {
+  std::int64_t outer = 1;
+  for (std::uint32_t d = dims.first; d + 1 < dims.first + dims.count; ++d) outer *= final_extents_[d];
+  const std::int64_t inner = final_extents_[dims.first + dims.count - 1];
+  ++f.loops;
+  f.one_dim &= dims.count == 1;
+  f.common = std::gcd(f.common, inner);
+  if (outer * inner < f.outer * f.inner) return;
+  f.outer = outer;
+  f.inner = inner;
+}
+
+/// Counts the accesses inside loops by the counter along which they touch neighbours: `columns`, the domain's inner one,
+/// else the innermost of the outermost loop around them.
+void lowering::count_neighbours(bool columns, loop_facts& f) {
+  const kernel& k = out_->ir;
+  f.widest = f.conditional = 0;
+  std::int64_t whole = 0;
+  std::uint32_t depth = 0, inner = 0;
+  moves_.assign(k.body.size(), false);
+  for (std::uint32_t v = 0; v < k.body.size(); ++v) {
+    const inst& i = k.body[v];
+    if (i.code == op::loop && depth++ == 0)
+      inner = columns ? k.domain_rank - 1 : k.loops[i.attr].first + k.loops[i.attr].count - 1;
+    if (i.code == op::end) --depth;
+    for (const value a : i.arg)
+      if (a != value::none && moves_[raw(a)]) moves_[v] = true;
+    const bool access = i.code == op::load || i.code == op::store;
+    if (i.code != op::index && !access) continue;
+    bool unit = false;
+    const form& x = k.forms[access ? k.accesses[i.attr].form : i.attr];
+    for (std::uint32_t t = x.first; t < x.first + x.count; ++t) {
+      const term& s = k.terms[t];
+      if (s.atom == inner) moves_[v] = true;
+      unit |= s.atom == inner && s.coefficient == term::unit;
+      if (!s.is_dim() && moves_[s.atom & ~term::computed]) moves_[v] = true;
+    }
+    if (!access || depth == 0 || !unit) continue;
+    const value predicate = i.code == op::load ? i.arg[0] : i.arg[1];
+    ++(predicate != value::none && moves_[raw(predicate)] ? f.conditional : whole);
+    f.widest = std::max(f.widest, size_of(k.parameters[k.accesses[i.attr].pointer].type));
+  }
+  (columns ? f.along_domain : f.along_loop) = whole + f.conditional;
+  if (f.conditional > whole) f.widest = 0;
+}
+
+void lowering::distribute() {
+  kernel& k = out_->ir;
+  arguments& a = out_->numbers;
+  a.blocks = a.pieces = 1;
+  a.workspace_bytes = a.ticket_count = 0;
+  a.shared_bytes = 0;
+  if (k.loops.empty()) return;
+  loop_facts f = look_at_loops();
+  count_neighbours(true, f);
+  count_neighbours(false, f);
+  const bool columns = f.along_domain > f.along_loop && final_extents_[k.domain_rank - 1] > 1;
+  if (columns) count_neighbours(true, f);
+  k.over = columns ? distribution::columns : distribution::rows;
+  if (!for_cuda_) return distribute_on_host(f);
+  k.lanes = f.widest == 0 ? 1 : static_cast<std::uint8_t>(16 / f.widest);
+  if (columns) distribute_columns(f);
+  else if (f.scans) distribute_scans(f);
+  else distribute_rows(f);
+  align_loops();
+}
+
+void lowering::distribute_rows(const loop_facts& f) {
+  kernel& k = out_->ir;
+  const std::int64_t vectors = up(f.inner, k.lanes) * f.outer;
+  std::int64_t team = 1;
+  if (f.inner * f.outer > most_elements_a_thread || f.elements < least_rows_for_threads) {
+    team = power_of_two(up(vectors, vectors_a_thread));
+    while (team * f.elements < threads_to_fill && team < vectors) team *= 2;
+    if (vectors <= most_vectors_of_block * threads_of_block) team = std::min(team, threads_of_block);
+  }
+  const bool few = f.elements * std::min(team, most_threads) < threads_to_fill;
+  const std::int64_t least_for_pieces = 2 * threads_of_split;
+  const bool split = !f.stages && f.reduces && few && vectors > least_for_pieces;
+  team = std::min(team, split ? threads_of_split : most_threads);
+  const bool apart = team > threads_of_warp && team * f.elements >= threads_of_device;  // teams wait for no other team
+  k.threads = static_cast<std::uint16_t>(std::max(team, split ? threads_of_split : apart ? team : threads_of_block));
+  if (split) team = k.threads;
+  const std::int64_t own = power_of_two(up(vectors, team));
+  if (f.kept > 0 && f.stages && f.one_dim && own * f.kept <= most_kept) k.kept = static_cast<std::uint8_t>(own);
+  k.whole = k.kept > 0 && f.common % k.lanes == 0;
+  const std::int64_t across = std::min(team, power_of_two(up(f.inner, k.lanes))), down = team / across;
+  std::int64_t pieces_down = 1, pieces_across = 1;
+  if (split) {
+    const std::int64_t wanted = std::min(up(threads_of_device, f.elements * k.threads), up(vectors, 2 * k.threads));
+    pieces_down = std::min(wanted, up(f.outer, down));
+    pieces_across = std::min(up(wanted, pieces_down), up(up(f.inner, k.lanes), across));
+  }
+  write_team(across, down);
+  if (team == 1) unroll_rows(f.inner * f.outer, f.inner, f.elements);
+  const std::int64_t pieces = pieces_down * pieces_across;
+  out_->numbers.blocks = split ? f.elements * pieces : up(f.elements, k.threads / team);
+  if (split) write_pieces(pieces_down, pieces_across, f.elements, f.elements, f.accumulator_bytes);
+}
+
+/// Scans run along one dim; a team takes chunks of it one after another, or blocks take tiles and look back.
+void lowering::distribute_scans(const loop_facts& f) {
+  kernel& k = out_->ir;
+  const bool fixed_order = how_->deterministic && f.scans_floats;
+  while (k.lanes > 1 && k.lanes * f.widest_scan > most_bytes_of_vector) k.lanes /= 2;
+  const std::int64_t vectors = up(f.inner, k.lanes), tile = threads_of_block * k.lanes * vectors_of_tile;
+  const bool split = !f.stages && !f.reduces && f.loops == 1 && !fixed_order && f.inner > 4 * tile &&
+                     f.elements * threads_of_block < threads_to_fill;
+  std::int64_t team = threads_of_block;
+  if (!split) {
+    // A warp a row where there are rows enough: no thread waits for another warp.
+    team = f.inner <= most_elements_a_thread && f.elements >= least_rows_for_threads ? 1 : power_of_two(vectors);
+    std::int64_t most = threads_of_warp;
+    while (f.elements * most < threads_to_fill && most < threads_of_block) most *= 2;
+    team = std::min(team, most);
+  }
+  k.threads = static_cast<std::uint16_t>(std::max(team, threads_of_block));
+  write_team(team, 1);
+  out_->numbers.blocks = up(f.elements, k.threads / team);
+  if (!split) return;
+  k.kept = vectors_of_tile;
+  const std::int64_t tiles = up(f.inner, tile);
+  const std::int64_t scans = scans_of_body();
+  out_->numbers.blocks = f.elements * tiles;
+  write_pieces(1, tiles, f.elements, 4 + 4 * scans * f.elements * tiles,
+               2 * most_bytes_of_accumulator * static_cast<std::size_t>(scans));
+}
+
+std::int64_t lowering::scans_of_body() const {
+  return std::ranges::count_if(out_->ir.body, [](const inst& i) { return is_scan(i.code); });
+}
+
+void lowering::distribute_columns(const loop_facts& f) {
+  kernel& k = out_->ir;
+  const std::int64_t inner = final_extents_[k.domain_rank - 1], rows = f.elements / std::max<std::int64_t>(inner, 1);
+  const std::int64_t vectors = up(inner, k.lanes), trips = f.inner * f.outer;
+  std::int64_t down = 1;
+  if (f.scans) return distribute_column_scans(rows, inner);
+  while (rows * vectors * down < threads_to_fill && down * 4 < trips && down < threads_of_block / least_columns) down *= 2;
+  const std::int64_t across = std::min(threads_of_block / down, power_of_two(vectors));
+  down = threads_of_block / across;
+  const std::int64_t tiles = up(inner, across * k.lanes), blocks = rows * tiles;
+  const std::int64_t wanted = threads_to_fill / threads_of_block;
+  const bool split = !f.stages && f.reduces && blocks * 2 <= wanted && trips > 8 * down;
+  const std::int64_t pieces = split ? std::min(up(wanted, blocks), up(trips, 4 * down)) : 1;
+  k.threads = threads_of_block;
+  write_team(across, down);
+  out_->numbers.blocks = blocks * pieces;
+  if (split) write_pieces(pieces, 1, f.elements, blocks, f.accumulator_bytes);
+}
+
+/// A thread a column, so that what counts is to have many: single columns and small blocks where there are few.
+void lowering::distribute_column_scans(std::int64_t rows, std::int64_t inner) {
+  kernel& k = out_->ir;
+  if (rows * inner < threads_to_fill * k.lanes) k.lanes = 1;
+  const std::int64_t vectors = up(inner, k.lanes);
+  std::int64_t across = threads_of_block;
+  while (across > least_columns && rows * up(vectors, across) * across < threads_to_fill) across /= 2;
+  k.threads = static_cast<std::uint16_t>(across);
+  write_team(across, 1);
+  out_->numbers.blocks = rows * up(vectors, across);
+}
+
+void lowering::distribute_on_host(const loop_facts& f) {
+  kernel& k = out_->ir;
+  const bool columns = k.over == distribution::columns;
+  const bool one_by_one = f.widest == 0 || (f.scans && !columns);
+  k.lanes = one_by_one ? 1 : static_cast<std::uint8_t>(std::min<std::int64_t>(64 / f.widest, 16));
+  if (f.stages || !f.reduces || f.scans) return;
+  const std::int64_t trips = f.outer * f.inner;
+  const std::int64_t pieces = std::min(trips * f.elements / iterations_a_piece, most_pieces_on_host);
+  if (f.elements >= most_pieces_on_host || pieces < 2 || trips < 2 * pieces) return;
+  const bool down = columns || f.outer >= pieces;
+  write_pieces(down ? pieces : 1, down ? 1 : pieces, f.elements, 0, f.accumulator_bytes);
+}
+
+void lowering::write_team(std::int64_t across, std::int64_t down) {
+  parameter(parameter_kind::team, dtype::u64, static_cast<std::int64_t>(log_of(across) | log_of(down) << 8));
+}
+
+void lowering::write_pieces(std::int64_t down, std::int64_t across, std::int64_t elements, std::int64_t tickets,
+                            std::size_t bytes_each) {
+  kernel& k = out_->ir;
+  arguments& a = out_->numbers;
+  k.split = 1;
+  a.pieces = down * across;
+  a.ticket_count = static_cast<std::size_t>(tickets);
+  a.workspace_bytes = static_cast<std::size_t>(elements * a.pieces) * bytes_each;
+  parameter(parameter_kind::pieces, dtype::i64, down);
+  parameter(parameter_kind::pieces, dtype::i64, across);
+  parameter(parameter_kind::workspace, dtype::i64);
+  parameter(for_cuda_ ? parameter_kind::tickets : parameter_kind::phase, dtype::i64);
+}
+
+}  // namespace sinter::jit
