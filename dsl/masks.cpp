@@ -1,11 +1,11 @@
 // Finding elements by their values, made of the library's own lazy operations, so that every device runs it in
-// parallel: positions of true elements by descending a tree of counts, different values by a sorting network.
+// parallel: positions of true elements by a scan and a scatter, different values by a sorting network.
 #include "dsl/masks.hpp"
 
 #include "dsl/create.hpp"
 #include "dsl/join.hpp"
 #include "dsl/record_internal.hpp"
-#include "dsl/reduce.hpp"
+#include "dsl/scan.hpp"
 #include "dsl/shape_ops.hpp"
 
 #include <fmt/format.h>
@@ -39,65 +39,25 @@ void evaluate(std::span<const array> arrays, const place& at) { eval_all(arrays,
 void evaluate(const array& x, const place& at) { eval_all(std::span<const array>(&x, 1), at); }
 
 // ---- Positions of true elements ----
-// A tree of counts: level 0 is the mask, each element of a higher level the sum of `fan` neighbours of the one below.
-// Output k then finds the k-th true element by itself: from the top down it goes to the child whose part of the count
-// holds it, `fan` reads a level. With 8 a tree takes a seventh of the mask's elements, and has 10 levels at 2^30.
 
-constexpr std::int64_t fan = 8;
-/// Levels that one launch descends: about 70 operations each, so that a launch stays below the limit of 512. Parts are
-/// counted from the mask upwards: the lower ones are the same kernels for every size.
-constexpr std::size_t levels_a_launch = 4;
-
-/// Sums of `fan` neighbours each; the last one may have fewer.
-array group_counts(const array& level, dtype type, const place& at) {
-  const std::int64_t groups = (level.size() - 1) / fan + 1, missing = groups * fan - level.size();
-  const array whole = missing == 0 ? level : concat({level, zeros({missing}, level.type(), at)}, 0, at);
-  return convert(sum(reshape(whole, {groups, fan}, at), 1, {}, at), type, at);
-}
-
-/// The children of `node`, at `level`, that hold the true elements number `rank` below it. Updates `rank` to count from
-/// the child's first. Reads past the last child are turned to the last element: what stands there doesn't matter, since
-/// the real children before already count more than `rank`.
-array descend(const array& level, const array& node, array& rank, const place& at) {
-  const array first = record(op::multiply, node, fan, at);
-  array child = first, running, skipped;
-  for (std::int64_t k = 0; k < fan - 1; ++k) {
-    const array sibling = k == 0 ? first : record(op::add, first, k, at);
-    const array inside = record(op::minimum, sibling, level.size() - 1, at);
-    const array count = convert(take(level, inside, 0, at), rank.type(), at);
-    running = k == 0 ? count : record(op::add, running, count, at);
-    const array passed = record(op::less_equal, running, rank, at);
-    child = record(op::add, child, convert(passed, rank.type(), at), at);
-    // Running counts never fall, so the last one passed is all that was passed.
-    const jit::input before = k == 0 ? input_of(scalar(0), at) : input_of(skipped, at);
-    skipped = choose(passed, input_of(running, at), before, at);
-  }
-  rank = record(op::subtract, rank, skipped, at);
-  return child;
-}
-
-/// Positions in C order of the elements that aren't zero: i64 [count]. Waits for the count; at most `levels_a_launch`
-/// levels of the descent are left pending, to run with what the caller makes of the positions.
+/// Positions in C order of the elements that aren't zero: i64 [count], pending. A scan counts them, which is waited for;
+/// each then writes its position where its number says.
 array true_positions(const array& x, const place& at) {
-  const array mask = convert(x, boolean, at);
-  // Truth that must be computed, or moved together, is stored once; of values in memory it is found where it is read.
-  if (!x.is_evaluated()) evaluate(mask, at);
-  const dtype type = counting_type(x.size());
-  std::vector<array> levels{ravel(mask, at)};
-  while (levels.back().size() > fan) levels.push_back(group_counts(levels.back(), type, at));
-  std::vector<array> counts(levels.begin() + 1, levels.end());
-  counts.push_back(sum(levels.back(), {}, {}, at));
-  evaluate(counts, at);
-  const auto total = counts.back().item<std::int64_t>(at);
-  if (total == 0) return convert(part(levels[0], 0, 0, at), i64, at);  // of x: on its device
-  array rank = convert(iota(total, at), type, at), node = zeros({total}, type, at);
-  for (std::size_t k = levels.size(); k-- > 0;) {
-    node = descend(levels[k], node, rank, at);
-    if (k == 0 || k % levels_a_launch != 0) continue;
-    const array both[] = {node, rank};
-    evaluate(both, at);
-  }
-  return convert(node, i64, at);
+  const array mask = ravel(convert(x, boolean, at), at);
+  const std::int64_t n = mask.size();
+  if (n == 0) return convert(mask, i64, at);
+  const array number = cumsum(mask, {.axis = 0, .type = counting_type(n)}, at);
+  const array both[] = {mask, number};
+  evaluate(x.is_evaluated() ? std::span<const array>(both + 1, 1) : std::span<const array>(both), at);
+  const auto total = part(number, n - 1, 1, at).item<std::int64_t>(at);
+  const array base = zeros({total}, i64, at);
+  if (total == 0) return convert(part(mask, 0, 0, at), i64, at);  // of x: on its device
+  auto facts = std::make_unique<jit::attribute>();
+  facts->gather = {{-1, 2}};
+  facts->conditional = true;
+  const array place_of = record(op::subtract, number, 1, at);
+  jit::node* const operands[] = {place_of.node(), mask.node()};
+  return wrap(jit::make_scatter(base.node(), iota(n, at).node(), operands, std::move(facts), at));
 }
 
 /// Positions in C order as one index for each axis of `extents`, the first axis first.

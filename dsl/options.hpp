@@ -22,6 +22,7 @@ void set_wide_index(bool on);
 
 /// `on`: writes at repeated indices (`a(i) += x`) combine floats in a fixed order, so that every run gives the same
 /// bits; it costs time that grows with the product of written and available places. Applies to what is recorded later.
+/// Scans of floats evaluated meanwhile have a fixed order, too (dsl/scan.hpp); reductions always do.
 void set_deterministic(bool on);
 bool get_deterministic();
 
