@@ -158,9 +158,13 @@ cell real_binary(binary op, const cell& a, const cell& b, dtype t, bool& soft) {
   if (std::isfinite(x) && std::isfinite(y) && !std::isfinite(out.v.re)) throw unpredictable{};
   if (!std::isfinite(out.v.re)) return out;
   const double magnitude = static_cast<double>(std::abs(out.v.re)) * epsilon_of(t) + (t == f16 ? 1e-7 : 1e-37);
-  const double spread =
-      op == binary::multiply ? std::abs(x) * b.error + std::abs(y) * a.error + a.error * b.error : a.error + b.error;
-  out.error = spread + magnitude;
+  double spread = a.error + b.error;
+  if (op == binary::multiply) spread = std::abs(x) * b.error + std::abs(y) * a.error + a.error * b.error;
+  if (op == binary::quotient || op == binary::divide) {
+    if (!(std::abs(y) > b.error)) throw unpredictable{};
+    spread = (std::abs(x / y) * b.error + a.error) / (std::abs(y) - b.error);
+  }
+  out.error = spread * (1 + 0x1p-20) + magnitude;
   return out;
 }
 
@@ -201,7 +205,8 @@ cell complex_binary(binary op, const cell& a, const cell& b, dtype t, bool& soft
 }
 
 bool is_continuous(binary op) {
-  return op <= binary::multiply || between(op, binary::minimum, binary::maximum) || op == binary::make_complex;
+  return op <= binary::quotient || op == binary::divide || between(op, binary::minimum, binary::maximum) ||
+         op == binary::make_complex;
 }
 
 }  // namespace

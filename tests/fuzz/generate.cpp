@@ -3,6 +3,8 @@
 #include "tests/fuzz/places.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <limits>
 
 namespace sinter_test::fuzz {
@@ -14,6 +16,17 @@ namespace {
 constexpr dtype all_types[] = {boolean, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, c64, c128};
 constexpr dtype usual_types[] = {f32, i32, f64, i64, u8, boolean};
 
+/// Mostly not long: such arrays take their time. Else enough for teams of threads and pieces of rows; beside powers
+/// of two, at times.
+std::int64_t long_extent(std::mt19937_64& random) {
+  if (random() % 4 != 0) return static_cast<std::int64_t>(200 + random() % 1000);
+  const double x = static_cast<double>(random() % 10000) / 10000;
+  const auto n = static_cast<std::int64_t>(std::exp2(10 + x * 6.1));
+  if (random() % 3 != 0) return n;
+  return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n))) - 1 +
+         static_cast<std::int64_t>(random() % 3);
+}
+
 /// The extents that a program's shapes are made of: its own for each data set.
 std::vector<std::int64_t> extents_for(std::mt19937_64& random) {
   static constexpr std::int64_t small[] = {0, 1, 2, 3, 4, 5, 6, 7, 9};
@@ -22,6 +35,7 @@ std::vector<std::int64_t> extents_for(std::mt19937_64& random) {
   out.push_back(1);
   out.push_back(small[random() % 3]);                              // nothing, at times
   out.push_back(static_cast<std::int64_t>(900 + random() % 200));  // several blocks and threads
+  out.push_back(long_extent(random));
   return out;
 }
 
@@ -35,12 +49,14 @@ program generate(std::uint64_t seed, int data_set, int statements) {
   const std::vector<std::int64_t> extents = extents_for(data);
   reference variables;
   program out;
+  int newest = -1;
   for (int tries = 0; std::ssize(out) < statements && tries < 4 * statements; ++tries) {
     const std::uint64_t one = structure(), other = data();
-    statement_maker maker(variables, one, other, extents);
+    statement_maker maker(variables, one, other, extents, newest);
     for (step& s : tries < 6 ? maker.make_variable(tries) : maker.make()) {
       const outcome o = variables.run(s);
       if (o.skipped || (o.errors != 0 && one % 3 != 0)) break;
+      if (s.result >= 0 && o.errors == 0) newest = s.result;
       out.push_back(std::move(s));
     }
   }
@@ -78,7 +94,21 @@ std::vector<step> statement_maker::make() {
                                       {6, &statement_maker::join},
                                       {4, &statement_maker::pad},
                                       {2, &statement_maker::split},
-                                      {7, &statement_maker::reduce},
+                                      {24, &statement_maker::reduce},
+                                      {8, &statement_maker::scan},
+                                      {3, &statement_maker::difference},
+                                      {4, &statement_maker::exponentials},
+                                      {4, &statement_maker::multiply},
+                                      {3, &statement_maker::center},
+                                      {3, &statement_maker::share},
+                                      {3, &statement_maker::normalise},
+                                      {3, &statement_maker::find_and_gather},
+                                      {3, &statement_maker::reduce_again},
+                                      {4, &statement_maker::reduce_together},
+                                      {3, &statement_maker::spread_back},
+                                      {4, &statement_maker::write_reduced},
+                                      {3, &statement_maker::run_along},
+                                      {2, &statement_maker::weigh},
                                       {3, &statement_maker::by_value},
                                       {4, &statement_maker::evaluate},
                                       {2, &statement_maker::check},
@@ -96,6 +126,7 @@ std::vector<step> statement_maker::make() {
 }
 
 int statement_maker::some_variable() {
+  if (newest_ >= 0 && at(newest_).size() > 1 && once_in(3)) return newest_;
   int k = any_variable();
   for (int tries = 0; tries < 4 && at(k).size() <= 1; ++tries) k = any_variable();
   return k;
@@ -106,7 +137,7 @@ int statement_maker::partner_of(int k) {
   const int found = variable_where([&](const variable& v) {
     try {
       promote(v.h.type, at(k).h.type);
-      return broadcast(v.h.extents, extents_of(k)).size() <= most_elements;
+      return broadcast(v.h.extents, extents_of(k)).size() <= size_limit(std::max(v.size(), at(k).size()));
     } catch (const refused&) { return false; }
   });
   return found < 0 ? k : found;
@@ -116,12 +147,20 @@ dtype statement_maker::any_type() { return once_in(3) ? usual_types[below(6)] : 
 
 shape statement_maker::any_shape() {
   if (once_in(12)) return {extents_[6]};
+  if (once_in(20)) return long_shape();
   shape out;
   for (std::int64_t rank = once_in(3) ? below(5) : 1 + below(2); rank > 0; --rank) {
     const std::int64_t choice = below(40);  // one of four usual extents; or 1; or what is empty at times
     out.append(extents_[choice == 39 ? 5 : choice >= 34 ? 4 : static_cast<std::size_t>(choice % 4)]);
   }
   return out;
+}
+
+shape statement_maker::long_shape() {
+  static constexpr std::int64_t counts[] = {1, 1, 2, 3, 5};
+  const std::int64_t count = counts[below(5)], columns = extents_[7] / count, way = below(4);
+  if (way == 0) return {columns};
+  return way == 1 ? shape{columns, count} : shape{count, columns};
 }
 
 host_array statement_maker::whole_values(dtype type, const shape& extents) {

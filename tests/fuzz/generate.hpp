@@ -1,6 +1,7 @@
 // Random programs.
 #pragma once
 
+#include "tests/fuzz/operations.hpp"
 #include "tests/fuzz/reference.hpp"
 
 #include <random>
@@ -13,9 +14,10 @@ program generate(std::uint64_t seed, int data_set, int statements);
 /// Makes one statement (and what it needs before it) for the variables as they are.
 class statement_maker {
  public:
+  /// `newest`: the last result, which most often goes on; or -1.
   statement_maker(const reference& variables, std::uint64_t structure, std::uint64_t data,
-                  std::span<const std::int64_t> extents)
-      : now_(variables), random_(structure), data_(data), extents_(extents) {}
+                  std::span<const std::int64_t> extents, int newest)
+      : now_(variables), random_(structure), data_(data), extents_(extents), newest_(newest) {}
 
   std::vector<step> make();
   /// Variable k from data.
@@ -43,6 +45,8 @@ class statement_maker {
 
   sinter::dtype any_type();
   sinter::shape any_shape();
+  /// One long axis, and a short one at times.
+  sinter::shape long_shape();
   host_array values(sinter::dtype type, const sinter::shape& extents);
   host_array whole_values(sinter::dtype type, const sinter::shape& extents);
   host_array real_values(sinter::dtype type, const sinter::shape& extents);
@@ -72,6 +76,7 @@ class statement_maker {
   void choose_or_clip();
   void convert();
   void string_kernel();
+  void string_reduction();
   void compound();
   void reshape();
   void reorder();
@@ -88,10 +93,42 @@ class statement_maker {
   void pad();
   void split();
   void reduce();
+  void scan();
+  void difference();
+  void exponentials();
+  void multiply();
+  void multiply_matrices();
   void by_value();
   void evaluate();
   void check();
   void mistake();
+
+  // Row programs: several statements on one array of rows (generate_rows.cpp).
+  struct rows {
+    int x;
+    sinter::shape extents;
+    sinter::dtype type;
+    int axis;
+    std::vector<int> free;  ///< other variables, for results
+  };
+  /// An array with elements and axes, as it is or made for the purpose; real ones only where wanted.
+  rows some_rows(bool real);
+  step& into(int result, verb what, std::vector<int> from);
+  void apply_into(int result, binary op, int a, int b) {
+    into(result, verb::binary_call, {a, b}).code = static_cast<int>(op);
+  }
+  void apply_into(int result, unary op, int a) { into(result, verb::unary_call, {a}).code = static_cast<int>(op); }
+  step& reduce_into(int result, reduction op, int x, std::vector<std::int64_t> over, bool keep);
+  void center();
+  void share();
+  void normalise();
+  void find_and_gather();
+  void reduce_again();
+  void reduce_together();
+  void spread_back();
+  void write_reduced();
+  void run_along();
+  void weigh();
 
   /// The right side of a write: a variable or a number.
   void give_value(std::size_t statement, const sinter::shape& selection);
@@ -99,6 +136,7 @@ class statement_maker {
   const reference& now_;
   std::mt19937_64 random_, data_;
   std::span<const std::int64_t> extents_;
+  int newest_;
   std::vector<step> made_;
 };
 

@@ -64,7 +64,7 @@ void statement_maker::choose_or_clip() {
   const int condition = variable_where([&](const variable& v) {
     try {
       return v.exact() && (v.h.type == boolean || once_in(3)) &&
-             broadcast(v.h.extents, extents_of(x)).size() <= most_elements;
+             broadcast(v.h.extents, extents_of(x)).size() <= size_limit(std::max(v.size(), at(x).size()));
     } catch (const refused&) { return false; }
   });
   const bool use_value = once_in(3);
@@ -79,6 +79,7 @@ void statement_maker::choose_or_clip() {
 void statement_maker::convert() { add_result(verb::convert, {some_variable()}).type = any_type(); }
 
 void statement_maker::string_kernel() {
+  if (once_in(3)) return string_reduction();
   const bool takes_doubles = once_in(2);
   const int x = takes_doubles ? variable_where([](const variable& v) { return v.h.type == f64; }) : some_variable();
   if (x < 0) return;
@@ -88,6 +89,17 @@ void statement_maker::string_kernel() {
   }
   const int y = variable_where([&](const variable& v) { return v.h.type == at(x).h.type; });
   add_result(verb::string_kernel, {x, y});
+}
+
+void statement_maker::string_reduction() {
+  const int x = some_variable(), rank = extents_of(x).rank();
+  const std::vector<std::int64_t> over =
+      once_in(4) ? std::vector<std::int64_t>{} : some_axes(rank, 1 + below(rank + 1));
+  const bool keep = once_in(3);
+  step& s = add_result(verb::string_kernel, {x});
+  s.code = 3;
+  s.numbers = over;
+  s.flag = keep;
 }
 
 void statement_maker::compound() {
@@ -214,17 +226,6 @@ void statement_maker::split() {
   step& s = add_result(verb::split, {x});
   s.numbers = {1 + below(4), axis, below(4)};
   s.flag = !once_in(3);
-}
-
-void statement_maker::reduce() {
-  const int x = some_variable(), rank = extents_of(x).rank();
-  const auto op = static_cast<reduction>(below(10));
-  const std::int64_t count = op >= reduction::argmin ? 1 : 1 + below(rank + 1);
-  std::vector<std::int64_t> over = once_in(4) ? std::vector<std::int64_t>{} : some_axes(rank, count);
-  step& s = add_result(verb::reduce, {x});
-  s.code = static_cast<int>(op);
-  s.numbers = over;
-  s.flag = once_in(3);
 }
 
 void statement_maker::by_value() {

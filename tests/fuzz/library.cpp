@@ -42,10 +42,6 @@ decltype(auto) with_number(const number& n, F f) {
   return f(operand(n.x));
 }
 
-scalar scalar_of(const number& n) {
-  return n.type == boolean ? scalar(n.x != 0) : n.type == i64 ? scalar(static_cast<std::int64_t>(n.x)) : scalar(n.x);
-}
-
 /// A pending array of the same values.
 array delayed(const array& x) { return x.type() == boolean ? logical_or(x, false) : x + 0; }
 
@@ -131,14 +127,12 @@ void compound(binary op, array& to, const operand& x) {
 array string_kernel(const step& s, std::vector<array>& variables) {
   static const elementwise smaller{"smaller_of", "T x, T y", "T z", "z = x < y ? x : y"};
   static const elementwise parts{"parts_of", "f64 x", "f64 whole, f64 part", "whole = floor(x); part = x - whole;"};
+  static const sinter::reduction above{"above", "T x", "i64 count", "x > 0", "a + b", "", "0"};
   const array& x = variables[static_cast<std::size_t>(s.from[0])];
+  if (s.code == 3)
+    return s.numbers.empty() ? above(x, axes{}, keepdims_t{s.flag}) : above(x, axes_of(s.numbers), keepdims_t{s.flag});
   if (s.code == 0) return smaller(x, variables[static_cast<std::size_t>(s.from[1])]);
   return parts.results<2>(x)[s.code == 1 ? 0 : 1];
-}
-
-axes axes_of(const std::vector<std::int64_t>& list) {
-  const std::vector<int> narrow(list.begin(), list.end());
-  return axes(std::span<const int>(narrow));
 }
 
 }  // namespace
@@ -200,25 +194,6 @@ array library::joined(const step& s) {
   return with_number(s.value, [&](const operand& x) { return pad(parts[0], widths, mode, x); });
 }
 
-array library::reduced(const step& s) {
-  const array& x = (*this)[s.from[0]];
-  const axes over = s.numbers.empty() ? axes{} : axes_of(s.numbers);
-  const keepdims_t keep{s.flag};
-  const auto axis = s.numbers.empty() ? 0 : static_cast<int>(s.numbers[0]);
-  switch (static_cast<reduction>(s.code)) {
-    case reduction::sum: return sum(x, over, keep);
-    case reduction::prod: return prod(x, over, keep);
-    case reduction::min: return sinter::min(x, over, keep);
-    case reduction::max: return sinter::max(x, over, keep);
-    case reduction::mean: return mean(x, over, keep);
-    case reduction::any_true: return any_true(x, over, keep);
-    case reduction::all_true: return all_true(x, over, keep);
-    case reduction::count_nonzero: return count_nonzero(x, over, keep);
-    case reduction::argmin: return s.numbers.empty() ? argmin(x, keep) : argmin(x, axis, keep);
-    default: return s.numbers.empty() ? argmax(x, keep) : argmax(x, axis, keep);
-  }
-}
-
 array library::result_of(const step& s) {
   const auto v = [&](std::size_t k) -> array& { return (*this)[s.from.at(k)]; };
   const auto axis = s.numbers.empty() ? 0 : static_cast<int>(s.numbers[0]);
@@ -249,7 +224,11 @@ array library::result_of(const step& s) {
       return s.flag ? take(v(0), l.array_at(0)) : take(v(0), l.array_at(0), axis);
     }
     case verb::take_along_axis: return take_along_axis(v(0), index_list(s, arrays_).array_at(0), axis);
-    case verb::reduce: return reduced(s);
+    case verb::reduce:
+    case verb::scan:
+    case verb::difference:
+    case verb::exponential:
+    case verb::product: return along_rows(s);
     case verb::nonzero: {
       const std::vector<array> lists = nonzero(v(0));
       return lists.at(static_cast<std::size_t>(s.numbers[0]) % lists.size());

@@ -1,9 +1,14 @@
 // The same statements through the library.
 #pragma once
 
+#include "dsl/axes.hpp"
 #include "tests/fuzz/step.hpp"
 
 namespace sinter_test::fuzz {
+
+sinter::scalar scalar_of(const number& n);
+/// The list, even when it is empty.
+sinter::axes axes_of(const std::vector<std::int64_t>& list);
 
 /// The arrays of a program.
 class library {
@@ -20,7 +25,9 @@ class library {
   void assign(const step& s);
   void scatter(const step& s);
   sinter::array joined(const step& s);
+  sinter::array along_rows(const step& s);
   sinter::array reduced(const step& s);
+  sinter::array reduced_by_name(const step& s);
   sinter::array reshaped(const step& s);
   std::vector<sinter::array> operands(const step& s);
 

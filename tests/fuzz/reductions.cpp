@@ -1,10 +1,11 @@
-// Reductions, and elements picked by their values.
-#include "tests/fuzz/places.hpp"
+// Reductions.
 #include "tests/fuzz/reference.hpp"
+#include "tests/fuzz/rows.hpp"
+#include "tests/fuzz/totals.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
+#include <limits>
 #include <set>
 
 namespace sinter_test::fuzz {
@@ -13,312 +14,279 @@ using namespace sinter;
 
 namespace {
 
-/// Makes an element inexact although its number is certain: the sign of a zero isn't.
-constexpr double zero_of_either_sign = 1e-300;
+constexpr long double infinity = std::numeric_limits<long double>::infinity();
+constexpr long double nan_value = std::numeric_limits<long double>::quiet_NaN();
 
-/// x = m * 2^e with an odd integer m: {bits of m, e}.
-struct odd_form {
-  int bits, exponent;
-};
-odd_form odd_form_of(long double x) {
-  int exponent = 0;
-  const auto whole = static_cast<std::uint64_t>(std::ldexp(std::frexp(std::abs(x), &exponent), 64));
-  const int zeros = std::countr_zero(whole);
-  return {64 - zeros, exponent - 64 + zeros};
-}
-
-/// One part of a sum.
-cell part_sum(const std::vector<long double>& numbers, const std::vector<cell>& cells, dtype t) {
-  long double sum = 0, magnitude = 0, error = 0;
-  bool up = false, down = false, nan = false;
-  int unit = 100000;
-  for (const cell& c : cells) error += c.error;
-  for (long double x : numbers) {
-    nan |= std::isnan(x);
-    up |= std::isinf(x) && x > 0;
-    down |= std::isinf(x) && x < 0;
-    if (x == 0 || !std::isfinite(x)) continue;
-    unit = std::min(unit, odd_form_of(x).exponent);
-    sum += x;
-    magnitude += std::abs(x);
-  }
-  const long double infinity = std::numeric_limits<long double>::infinity();
-  if (magnitude > largest_of(t) / 4) throw unpredictable{};
-  if (nan || (up && down)) return {{std::numeric_limits<long double>::quiet_NaN(), 0}, 0};
-  if (up || down) return {{up ? infinity : -infinity, 0}, 0};
-  if (magnitude == 0) return {{0, 0}, static_cast<double>(error) + (numbers.empty() ? 0 : zero_of_either_sign)};
-  if (error == 0 && magnitude <= std::ldexp(1.0L, digits_of(t) + unit))
-    return {{sum, 0}, sum == 0 ? zero_of_either_sign : 0};
-  const auto n = static_cast<double>(numbers.size());
-  return {{rounded(sum, t), 0}, static_cast<double>(error) + (n + 2) * static_cast<double>(magnitude) * epsilon_of(t)};
-}
-
-/// Another number of positions along each axis: those of a reduction's result, and for each the elements it is made of.
-struct grouped {
-  shape extents;
-  std::vector<std::vector<std::int64_t>> members;
-};
-
-grouped groups_of(const step& s, const shape& from) {
-  std::set<int> over;
-  for (std::int64_t k : s.numbers) {
-    if (k < -from.rank() || k >= from.rank()) throw refused{refused::shape};
-    if (!over.insert(static_cast<int>(k < 0 ? k + from.rank() : k)).second) throw refused{refused::shape};
-  }
-  if (s.numbers.empty())
-    for (int k = 0; k < from.rank(); ++k) over.insert(k);
-  grouped out;
-  shape kept;
-  for (int k = 0; k < from.rank(); ++k) {
-    kept.append(over.contains(k) ? 1 : from[k]);
-    if (!over.contains(k)) out.extents.append(from[k]);
-  }
-  out.members.resize(static_cast<std::size_t>(kept.size()));
-  for (std::int64_t k = 0; k < from.size(); ++k)
-    out.members[static_cast<std::size_t>(broadcast_position(kept, from, k))].push_back(k);
-  if (s.flag) out.extents = kept;
-  return out;
-}
-
-cell whole_sum(const std::vector<cell>& cells, dtype t, bool multiplies) {
-  wide total = multiplies ? 1 : 0;
-  for (const cell& c : cells) {
-    const auto x = static_cast<wide>(c.v.re);
-    total = multiplies ? static_cast<wide>(static_cast<std::uint64_t>(total) * static_cast<std::uint64_t>(x))
-                       : static_cast<wide>(wrapped(total + x, i64).re);
-  }
-  return {wrapped(total, t)};
-}
-
-cell extreme(const std::vector<cell>& cells, bool least, bool wants_position, bool real) {
-  std::size_t best = 0;
-  bool soft = false;
-  double error = 0;
-  for (std::size_t k = 0; k < cells.size(); ++k) {
-    const long double x = cells[k].v.re, so_far = cells[best].v.re;
-    error = std::max(error, cells[k].error);
-    soft |= real && x == 0 && so_far == 0 && std::signbit(x) != std::signbit(so_far);
-    if (std::isnan(so_far)) continue;
-    if (std::isnan(x) || (least ? x < so_far : x > so_far)) best = k;
-  }
-  if (wants_position) return {{static_cast<long double>(best), 0}, 0};
-  return {cells[best].v, soft ? std::max(error, zero_of_either_sign) : error};
-}
-
-cell mean_of(const std::vector<cell>& cells, dtype from) {
-  const dtype summed = is_integer_or_bool(from) ? f64 : size_of(from) == 2 ? f32 : from;
-  const dtype result = is_integer_or_bool(from) ? f64 : from;
-  std::vector<cell> wide_cells = cells;
-  for (cell& c : wide_cells) c.v = cast(c.v, from, summed);
-  const cell total = sum_of(wide_cells, summed);
-  const auto n = static_cast<double>(cells.size());
-  if (cells.empty()) return {{std::numeric_limits<long double>::quiet_NaN(), 0}, 0};
-  cell out;
-  out.v.re = rounded(static_cast<double>(total.v.re) / n, real_of(result));
-  if (is_complex(from)) out.v.im = rounded(static_cast<double>(total.v.im) / n, real_of(result));
-  out.error = total.error / n;
-  const auto size = static_cast<double>(std::abs(out.v.re) + std::abs(out.v.im));
-  if (out.error > 0 && std::isfinite(size)) out.error += size * epsilon_of(result) + (result == f16 ? 1e-7 : 1e-300);
-  return out;
-}
+// ---- Dtypes ----
 
 struct reduced_types {
   dtype computed, result;
 };
 
+dtype widened(dtype t) { return !is_integer_or_bool(t) ? t : kind_of(t) == kind::unsigned_integer ? u64 : i64; }
+
 reduced_types types_of(reduction op, dtype t) {
+  const auto ordered = [&] {
+    if (is_complex(t)) throw refused{refused::type};
+  };
   switch (op) {
     case reduction::sum:
-    case reduction::prod: {
-      const dtype wide = !is_integer_or_bool(t) ? t : kind_of(t) == kind::unsigned_integer ? u64 : i64;
-      return {wide, wide};
-    }
-    case reduction::mean: return {t, is_integer_or_bool(t) ? f64 : t};
+    case reduction::prod:
+    case reduction::nansum:
+    case reduction::nanprod: return {widened(t), widened(t)};
+    case reduction::mean:
+    case reduction::nanmean: return {working_type(t), inexact_type(t)};
+    case reduction::var:
+    case reduction::stddev:
+    case reduction::norm: return {working_type(t), real_of(inexact_type(t))};
     case reduction::any_true:
     case reduction::all_true: return {boolean, boolean};
     case reduction::count_nonzero: return {boolean, i64};
-    default:
-      if (is_complex(t)) throw refused{refused::type};
-      return {t, op == reduction::argmin || op == reduction::argmax ? i64 : t};
+    case reduction::logsumexp: ordered(); return {working_type(t), inexact_type(t)};
+    case reduction::argmin:
+    case reduction::argmax: ordered(); return {t, i64};
+    case reduction::ptp:
+      if (t == boolean) throw refused{refused::type};
+      [[fallthrough]];
+    default: ordered(); return {t, t};
   }
 }
 
+bool wants_elements(const step& s) {
+  const auto op = static_cast<reduction>(s.code);
+  switch (op) {
+    case reduction::min:
+    case reduction::max: return !s.use_value;
+    case reduction::argmin:
+    case reduction::argmax:
+    case reduction::ptp:
+    case reduction::nanmin:
+    case reduction::nanmax: return true;
+    case reduction::norm: return std::isinf(norm_orders[s.amount]);
+    default: return false;
+  }
+}
+
+bool ignores_nan(reduction op) { return op >= reduction::nansum && op <= reduction::nanmean; }
+
+/// Whether it may be told for elements that aren't exact.
+bool is_continuous(const step& s) {
+  const auto op = static_cast<reduction>(s.code);
+  if (op == reduction::norm) return norm_orders[s.amount] != 0;
+  const bool by_steps =
+      (op >= reduction::any_true && op <= reduction::argmax) || op == reduction::prod || op == reduction::nanprod;
+  return !by_steps;
+}
+
+// ---- One result ----
+
+bool is_nan(const cell& c) { return std::isnan(c.v.re) || std::isnan(c.v.im); }
 bool is_true(const cell& c) { return c.v.re != 0; }
 
-cell reduce_cells(reduction op, const std::vector<cell>& cells, const reduced_types& types) {
+running_result accumulated(reduction op, const std::vector<cell>& cells, dtype t) {
+  running_result r(op, t);
+  for (const cell& c : cells) r.add(c);
+  return r;
+}
+
+cell position_of(const std::vector<cell>& cells, bool least, dtype t) {
+  extreme e(least, is_real(t));
+  for (const cell& c : cells) e.add(c);
+  return {{static_cast<long double>(e.position()), 0}, 0};
+}
+
+cell difference(const cell& high, const cell& low, dtype t) {
+  bool soft = false;
+  cell c = combine(binary::subtract, high, low, {t, t, t}, soft);
+  if (soft) c.error = std::max(c.error, zero_of_either_sign);
+  return c;
+}
+
+/// In the dtype of the initial value and the total.
+cell with_initial(const step& s, const cell& total, dtype t) {
+  bool soft = false;
+  const cell start{cast({s.value.x, 0}, s.value.type, t), 0};
+  const auto op = static_cast<reduction>(s.code);
+  const binary how = op == reduction::sum    ? binary::add
+                     : op == reduction::prod ? binary::multiply
+                     : op == reduction::min  ? binary::minimum
+                                             : binary::maximum;
+  cell c = combine(how, total, start, {t, t, t}, soft);
+  if (soft && is_inexact(t)) c.error = std::max(c.error, zero_of_either_sign);
+  return c;
+}
+
+/// Sum or product; `t`: as computed, widened; `result`: what it becomes.
+cell totalled(const step& s, const std::vector<cell>& cells, dtype t, dtype result) {
+  const auto op = static_cast<reduction>(s.code) == reduction::nansum    ? reduction::sum
+                  : static_cast<reduction>(s.code) == reduction::nanprod ? reduction::prod
+                                                                         : static_cast<reduction>(s.code);
+  const bool halves = is_real(t) && size_of(t) == 2;
+  if (!s.use_value) {
+    const cell c = accumulated(op, cells, t).result();
+    return is_integer(t) ? cell{cast(c.v, t, result), 0} : c;
+  }
+  const dtype work = halves ? f32 : t;
+  const cell total = accumulated(op, cells, work).kept();
+  const cell c = with_initial(s, total, work);
+  return is_integer(t) ? cell{cast(c.v, t, result), 0} : narrowed(c, work, result);
+}
+
+/// The magnitude of a number of `t`, or its square.
+cell magnitude_of(const cell& c, bool squared, dtype t) {
+  const dtype part = real_of(t);
+  bool soft = false;
+  const auto square = [&](long double x) {
+    return combine(binary::multiply, {{x, 0}, c.error}, {{x, 0}, c.error}, {part, part, part}, soft);
+  };
+  if (!squared && !is_complex(t)) return {{std::abs(c.v.re), 0}, c.error};
+  if (squared && !is_complex(t)) return square(c.v.re);
+  if (squared) return combine(binary::add, square(c.v.re), square(c.v.im), {part, part, part}, soft);
+  variable one(t, {});
+  one.set(0, c);
+  return apply(unary::abs, one).get(0);
+}
+
+cell norm_of(const std::vector<cell>& cells, double order, dtype t, dtype result) {
+  const dtype part = real_of(t);
+  if (order == 0) {
+    const auto counts = [](const cell& c) { return c.v.re != 0 || c.v.im != 0; };
+    return {{rounded(static_cast<long double>(std::ranges::count_if(cells, counts)), result), 0}, 0};
+  }
+  std::vector<cell> parts;
+  for (const cell& c : cells) parts.push_back(magnitude_of(c, order == 2, t));
+  if (std::isinf(order))
+    return narrowed(accumulated(order > 0 ? reduction::max : reduction::min, parts, part).result(), part, result);
+  const cell total = accumulated(reduction::sum, parts, part).kept();
+  return narrowed(order == 2 ? root_of(total, part) : total, part, result);
+}
+
+cell reduce_cells(const step& s, std::vector<cell> cells, const reduced_types& types, dtype from) {
   const dtype t = types.computed;
-  const bool least = op == reduction::min || op == reduction::argmin;
+  const auto op = static_cast<reduction>(s.code);
+  if (ignores_nan(op)) std::erase_if(cells, is_nan);
   switch (op) {
     case reduction::sum:
-    case reduction::prod: {
-      const bool multiplies = op == reduction::prod;
-      if (is_integer(t)) return whole_sum(cells, t, multiplies);
-      const dtype wide = size_of(t) == 2 ? f32 : t;  // accumulates there
-      cell c = multiplies ? product_of(cells, wide) : sum_of(cells, wide);
-      if (wide != t) {
-        c.v.re = rounded(c.v.re, t);
-        if (c.error > 0) c.error += static_cast<double>(std::abs(c.v.re)) * epsilon_of(t) + 1e-7;
-      }
-      return c;
-    }
-    case reduction::mean: return mean_of(cells, t);
+    case reduction::prod:
+    case reduction::nansum:
+    case reduction::nanprod: return totalled(s, cells, t, types.result);
+    case reduction::mean:
+    case reduction::nanmean: return mean_of({cells, from, s.masked});
+    case reduction::var:
+    case reduction::stddev: return variance_of({cells, from, s.masked}, s.amount, op == reduction::stddev);
     case reduction::any_true: return {{std::ranges::any_of(cells, is_true) ? 1.0L : 0.0L, 0}};
     case reduction::all_true: return {{std::ranges::all_of(cells, is_true) ? 1.0L : 0.0L, 0}};
-    case reduction::count_nonzero: return whole_sum(cells, i64, false);
-    case reduction::min:
-    case reduction::max: return extreme(cells, least, false, is_real(t));
-    default: return extreme(cells, least, true, is_real(t));
+    case reduction::count_nonzero: return accumulated(reduction::sum, cells, i64).result();
+    case reduction::logsumexp: return logarithm_of_sum(cells, t, types.result);
+    case reduction::norm: return norm_of(cells, norm_orders[s.amount], t, types.result);
+    case reduction::argmin:
+    case reduction::argmax: return position_of(cells, op == reduction::argmin, t);
+    case reduction::ptp:
+      return difference(accumulated(reduction::max, cells, t).result(), accumulated(reduction::min, cells, t).result(),
+                        t);
+    case reduction::nanmin:
+    case reduction::nanmax:
+      if (cells.empty()) return {{nan_value, 0}, 0};
+      return accumulated(op == reduction::nanmin ? reduction::min : reduction::max, cells, t).result();
+    default:
+      if (!s.use_value) return accumulated(op, cells, t).result();
+      if (cells.empty()) return {cast({s.value.x, 0}, s.value.type, t), 0};
+      return with_initial(s, accumulated(op, cells, t).result(), t);
   }
 }
 
-host_array positions(const std::vector<std::int64_t>& list) { return host_array(list); }
+// ---- What may be asked for ----
 
-/// Ascending, NaN last.
-bool precedes(const value& a, const value& b) {
-  const auto before = [](long double x, long double y) { return std::isnan(y) ? !std::isnan(x) : x < y; };
-  return before(a.re, b.re) || (!before(b.re, a.re) && before(a.im, b.im));
+unsigned bad_initial(const number& n, dtype result) {
+  if (result == boolean && n.type != boolean) throw unpredictable{};  // what of a number is truth isn't said
+  if (level(n.type) > level(result)) return refused::type;
+  try {
+    check_range(n, result);
+  } catch (const refused& r) { return r.kinds; }
+  return 0;
 }
 
-variable unique_of(const variable& x) {
-  std::vector<value> values;
-  bool soft = false;
-  for (std::int64_t k = 0; k < x.size(); ++k) {
-    values.push_back(x.h.get(k));
-    if (is_complex(x.h.type) && (std::isnan(values.back().re) || std::isnan(values.back().im))) throw unpredictable{};
-    soft |= values.back().re == 0 && is_inexact(x.h.type);
-  }
-  std::stable_sort(values.begin(), values.end(), precedes);
-  const auto same = [](const value& a, const value& b) { return !precedes(a, b) && !precedes(b, a); };
-  values.erase(std::unique(values.begin(), values.end(), same), values.end());
-  variable out(x.h.type, {std::ssize(values)});
-  for (std::size_t k = 0; k < values.size(); ++k) out.set(static_cast<std::int64_t>(k), {values[k], 0});
-  if (soft) out.soften();
-  return out;
+/// Complaints about what is given by name.
+unsigned bad_options(const step& s, const shape& extents, dtype result, pool variables) {
+  const auto op = static_cast<reduction>(s.code);
+  unsigned bad = 0;
+  if (s.use_value && !takes_initial(op)) bad |= refused::type;
+  if (s.typed && !takes_type(op)) bad |= refused::type;
+  if (s.use_value && takes_initial(op)) bad |= bad_initial(s.value, result);
+  if (!s.masked) return bad;
+  const variable& mask = variables[static_cast<std::size_t>(s.from.at(1))];
+  if (mask.h.type != boolean) bad |= refused::type;
+  try {
+    if (broadcast(mask.h.extents, extents) != extents) bad |= refused::shape;
+  } catch (const refused& r) { bad |= r.kinds; }
+  if (!s.use_value && takes_initial(op) && op >= reduction::min) bad |= refused::shape;
+  return bad;
 }
 
-variable compressed(const step& s, const variable& mask, const variable& x) {
-  unsigned bad = mask.h.type == boolean ? 0u : refused::type;
-  if (mask.h.extents.rank() != 1) bad |= refused::shape;
-  const int rank = x.h.extents.rank();
-  if (!s.flag && (s.numbers[0] < -rank || s.numbers[0] >= rank)) bad |= refused::shape;
-  const int axis = s.flag ? 0 : static_cast<int>(s.numbers[0] < 0 ? s.numbers[0] + rank : s.numbers[0]);
-  if (bad == 0 && mask.size() > (s.flag ? x.size() : x.h.extents[axis])) bad |= refused::shape;
-  if (bad != 0) throw refused{bad};
-  std::vector<std::int64_t> kept;
-  for (std::int64_t k = 0; k < mask.size(); ++k)
-    if (mask.h.get(k).re != 0) kept.push_back(k);
-  const shape from = s.flag ? shape{x.size()} : x.h.extents;
-  shape to = from;
-  to[axis] = std::ssize(kept);
-  return read(x, mapped(from, to, [&](std::vector<std::int64_t> at) {
-                std::int64_t& k = at[static_cast<std::size_t>(axis)];
-                k = kept[static_cast<std::size_t>(k)];
-                return at;
-              }));
-}
-
-variable counted(const step& s, const variable& x) {
-  if (!is_integer(x.h.type)) {
-    if (x.h.type == boolean) throw unpredictable{};
-    throw refused{refused::type};
-  }
-  std::vector<std::int64_t> counts(static_cast<std::size_t>(s.numbers[0]), 0);
-  for (std::int64_t k = 0; k < x.size(); ++k) {
-    const auto n = x.h.get(k).re;
-    if (n < 0 || n >= static_cast<long double>(s.numbers[0])) throw unpredictable{};
-    ++counts[static_cast<std::size_t>(n)];
-  }
-  return host_array(counts);
+/// Which options the library's functions without options would ignore, or take for something else.
+bool has_stray_options(const step& s) {
+  const auto op = static_cast<reduction>(s.code);
+  const bool by_name = takes_mask(op);
+  if (!by_name && (s.masked || s.typed || s.use_value)) return true;
+  if (op == reduction::norm) return s.amount < 0 || s.amount >= std::ssize(norm_orders);
+  return s.amount != 0 && !takes_ddof(op);
 }
 
 }  // namespace
 
-cell sum_of(const std::vector<cell>& numbers, dtype t) {
-  std::vector<long double> re, im;
-  for (const cell& c : numbers) re.push_back(c.v.re), im.push_back(c.v.im);
-  const cell real = part_sum(re, numbers, real_of(t));
-  if (!is_complex(t)) return real;
-  const cell imaginary = part_sum(im, numbers, real_of(t));
-  if (!std::isfinite(real.v.re) || !std::isfinite(imaginary.v.re)) throw unpredictable{};
-  return {{real.v.re, imaginary.v.re}, std::max(real.error, imaginary.error)};
-}
-
-cell product_of(const std::vector<cell>& numbers, dtype t) {
-  if (is_complex(t)) throw unpredictable{};
-  long double product = 1;
-  int bits = 0, exponents = 0;
-  bool exact = true, zero = false;
-  for (const cell& c : numbers) {
-    if (!std::isfinite(c.v.re) || c.error > 0) throw unpredictable{};
-    product *= c.v.re;
-    zero |= c.v.re == 0;
-    if (c.v.re == 0) continue;
-    const odd_form f = odd_form_of(c.v.re);
-    bits += f.bits;
-    exponents += f.bits + std::abs(f.exponent);
+grouped groups_of(const std::vector<std::int64_t>& axes, const shape& from, bool keep) {
+  std::set<int> over;
+  for (std::int64_t k : axes) {
+    if (k < -from.rank() || k >= from.rank()) throw refused{refused::shape};
+    if (!over.insert(static_cast<int>(k < 0 ? k + from.rank() : k)).second) throw refused{refused::shape};
   }
-  const int reach = real_of(t) == f16 ? 14 : real_of(t) == f64 ? 1000 : 120;
-  if (exponents > reach) throw unpredictable{};  // some order might overflow
-  exact = bits <= digits_of(t);
-  if (zero) return {{0, 0}, zero_of_either_sign};
-  const auto error = static_cast<double>(std::abs(product)) * static_cast<double>(numbers.size() + 1) * epsilon_of(t);
-  return {{rounded(product, t), 0}, exact ? 0 : error};
+  if (axes.empty())
+    for (int k = 0; k < from.rank(); ++k) over.insert(k);
+  grouped out;
+  for (int k = 0; k < from.rank(); ++k) {
+    out.kept.append(over.contains(k) ? 1 : from[k]);
+    if (!over.contains(k)) out.extents.append(from[k]);
+  }
+  out.members.resize(static_cast<std::size_t>(out.kept.size()));
+  for (std::int64_t k = 0; k < from.size(); ++k)
+    out.members[static_cast<std::size_t>(broadcast_position(out.kept, from, k))].push_back(k);
+  if (keep) out.extents = out.kept;
+  return out;
 }
 
-variable reduced(const step& s, const variable& x) {
+variable reduced(const step& s, pool variables) {
   const auto op = static_cast<reduction>(s.code);
+  if (has_stray_options(s)) throw unpredictable{};
+  const variable& given = variables[static_cast<std::size_t>(s.from.at(0))];
+  const variable x = s.typed ? cast(given, s.type) : given;
   unsigned bad = 0;
   grouped groups;
   reduced_types types{};
   try {
     types = types_of(op, x.h.type);
-  } catch (const refused& r) { bad = r.kinds; }
+    if (s.typed && op <= reduction::prod) types.result = s.type;
+    bad |= bad_options(s, x.h.extents, types.result, variables);
+  } catch (const refused& r) { bad |= r.kinds; }
   try {
-    groups = groups_of(s, x.h.extents);
-    const bool orders = op == reduction::min || op == reduction::max || op >= reduction::argmin;
+    groups = groups_of(s.numbers, x.h.extents, s.flag);
     for (const auto& g : groups.members)
-      if (orders && g.empty()) bad |= refused::shape;
+      if (wants_elements(s) && g.empty()) bad |= refused::shape;
   } catch (const refused& r) { bad |= r.kinds; }
   if (bad != 0) throw refused{bad};
   // Along no elements for no results: whether that is an error isn't said.
-  if (groups.members.empty() && x.h.extents.rank() > 0 && op >= reduction::min) throw unpredictable{};
-  const bool continuous = op <= reduction::mean && op != reduction::prod;
-  if (!x.exact() && !continuous) throw unpredictable{};
+  if (groups.members.empty() && x.h.extents.rank() > 0 && wants_elements(s)) throw unpredictable{};
+  if (!x.exact() && !is_continuous(s)) throw unpredictable{};
   const variable from = cast(x, types.computed);
+  const variable mask =
+      s.masked ? broadcast_to(variables[static_cast<std::size_t>(s.from[1])], x.h.extents) : variable();
   variable out(types.result, groups.extents);
   for (std::int64_t k = 0; k < out.size(); ++k) {
     std::vector<cell> cells;
-    for (std::int64_t m : groups.members[static_cast<std::size_t>(k)]) cells.push_back(from.get(m));
-    out.set(k, reduce_cells(op, cells, types));
+    for (std::int64_t m : groups.members[static_cast<std::size_t>(k)])
+      if (!s.masked || mask.h.get(m).re != 0) cells.push_back(from.get(m));
+    out.set(k, reduce_cells(s, std::move(cells), types, x.h.type));
   }
   return out;
-}
-
-variable picked_by_value(const step& s, pool variables) {
-  const variable& x = variables[static_cast<std::size_t>(s.from[0])];
-  if (!x.exact()) throw unpredictable{};
-  if (s.what == verb::unique) return unique_of(x);
-  if (s.what == verb::bincount) return counted(s, x);
-  if (s.what == verb::compress) return compressed(s, x, variables[static_cast<std::size_t>(s.from[1])]);
-  const variable truth = cast(x, boolean);
-  std::vector<std::int64_t> flat;
-  for (std::int64_t k = 0; k < truth.size(); ++k)
-    if (truth.h.get(k).re != 0) flat.push_back(k);
-  if (s.what == verb::flatnonzero) return positions(flat);
-  const shape& extents = x.h.extents;
-  if (extents.rank() == 0) throw unpredictable{};
-  std::vector<std::vector<std::int64_t>> by_axis(static_cast<std::size_t>(extents.rank()));
-  std::vector<std::int64_t> rows(flat.size() * by_axis.size());
-  for (std::size_t k = 0; k < flat.size(); ++k) {
-    std::int64_t rest = flat[k];
-    for (int axis = extents.rank(); axis-- > 0;) {
-      rows[k * by_axis.size() + static_cast<std::size_t>(axis)] = rest % extents[axis];
-      by_axis[static_cast<std::size_t>(axis)].push_back(rest % extents[axis]);
-      rest /= extents[axis];
-    }
-  }
-  if (s.what == verb::argwhere) return host_array(rows, {std::ssize(flat), extents.rank()});
-  return positions(by_axis[static_cast<std::size_t>(s.numbers[0] % extents.rank())]);
 }
 
 }  // namespace sinter_test::fuzz

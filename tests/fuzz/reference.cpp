@@ -1,7 +1,9 @@
 #include "tests/fuzz/reference.hpp"
 
 #include "tests/fuzz/places.hpp"
+#include "tests/fuzz/rows.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace sinter_test::fuzz {
@@ -22,6 +24,19 @@ variable filled(const step& s) {
 variable counted_up(const step& s) {
   variable out(s.type, s.extents);
   for (std::int64_t k = 0; k < out.size(); ++k) out.set(k, {cast({static_cast<long double>(k), 0}, i64, s.type), 0});
+  return out;
+}
+
+/// "T x" -> "i64 count": how many are above 0.
+variable counted_above(const step& s, const variable& x) {
+  const grouped groups = groups_of(s.numbers, x.h.extents, s.flag);
+  if (!x.exact() || is_complex(x.h.type)) throw unpredictable{};
+  variable out(i64, groups.extents);
+  for (std::size_t k = 0; k < groups.members.size(); ++k) {
+    const auto above = [&](std::int64_t m) { return x.h.get(m).re > 0; };
+    out.set(static_cast<std::int64_t>(k),
+            {{static_cast<long double>(std::ranges::count_if(groups.members[k], above)), 0}});
+  }
   return out;
 }
 
@@ -48,6 +63,7 @@ variable called(const step& s, pool variables) {
     const variable smaller = apply(binary::less, {&x}, {&y});
     return where(smaller, {&x}, {&y});
   }
+  if (s.code == 3) return counted_above(s, x);
   if (x.h.type != f64) throw refused{refused::type};
   const variable whole = apply(unary::floor, x);
   return s.code == 1 ? whole : apply(binary::subtract, {&x}, {&whole});
@@ -84,7 +100,11 @@ variable reference::result_of(const step& s) const {
     case verb::dstack:
     case verb::pad:
     case verb::split: return joined(s, variables_);
-    case verb::reduce: return reduced(s, operand(s, 0));
+    case verb::reduce: return reduced(s, variables_);
+    case verb::scan: return scanned(s, operand(s, 0));
+    case verb::difference: return differences(s, variables_);
+    case verb::exponential: return shared(s, operand(s, 0));
+    case verb::product: return multiplied(s, variables_);
     case verb::nonzero:
     case verb::flatnonzero:
     case verb::argwhere:
@@ -114,7 +134,9 @@ void reference::execute(const step& s) {
     default: break;
   }
   variable result = result_of(s);
-  if (result.size() > most_elements || result.h.extents.rank() > most_axes) throw unpredictable{};
+  std::int64_t longest = s.from.empty() ? most_long_elements : 0;
+  for (int k : s.from) longest = std::max(longest, (*this)[k].size());
+  if (result.size() > size_limit(longest) || result.h.extents.rank() > most_axes) throw unpredictable{};
   variables_[static_cast<std::size_t>(s.result)] = std::move(result);
 }
 

@@ -5,12 +5,19 @@
 #include "tests/fuzz/step.hpp"
 #include "tests/fuzz/values.hpp"
 
+#include <algorithm>
 #include <span>
 
 namespace sinter_test::fuzz {
 
 inline constexpr int variable_count = 9;
 inline constexpr std::int64_t most_elements = 6000;
+/// A variable has more elements only if it is made of one that has; then as many, and some.
+inline constexpr std::int64_t most_long_elements = 72000;
+inline constexpr std::int64_t most_products = 400000;  ///< of one product of matrices
+constexpr std::int64_t size_limit(std::int64_t operand) {
+  return operand <= most_elements ? most_elements : std::min(operand, most_long_elements) + most_elements;
+}
 inline constexpr int most_axes = 5;
 
 struct outcome {
@@ -36,7 +43,12 @@ class reference {
 // Parts of it; all throw refused or unpredictable.
 using pool = std::span<const variable>;
 variable joined(const step& s, pool variables);
-variable reduced(const step& s, const variable& x);
+variable reduced(const step& s, pool variables);
+variable scanned(const step& s, const variable& x);
+variable differences(const step& s, pool variables);
+/// softmax and its logarithm.
+variable shared(const step& s, const variable& x);
+variable multiplied(const step& s, pool variables);
 variable picked_by_value(const step& s, pool variables);
 /// The target of assign, scatter, put or put_along_axis afterwards.
 variable written(const step& s, pool variables);
@@ -44,9 +56,5 @@ variable read_by_index(const step& s, pool variables);
 variable called(const step& s, pool variables);
 /// target op= x, whole.
 variable compounded(binary op, const variable& target, const term& x);
-
-/// The sum of some numbers in any order: exact where every order gives the same.
-cell sum_of(const std::vector<cell>& numbers, sinter::dtype t);
-cell product_of(const std::vector<cell>& numbers, sinter::dtype t);
 
 }  // namespace sinter_test::fuzz

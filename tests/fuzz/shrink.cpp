@@ -77,8 +77,24 @@ class shrinker {
       if (what != pick::kind::whole && change(k, [&](step& s) { s.picks[m] = pick{}; })) smaller = true;
       else if (program_[k].picks[m].pending && change(k, [&](step& s) { s.picks[m].pending = false; })) smaller = true;
     }
+    smaller |= drop_options(k);
     if (program_[k].as_selection) smaller |= change(k, [](step& s) { s.as_selection = false; });
     if (program_[k].what == verb::make) smaller |= cut_data(k);
+    return smaller;
+  }
+
+  /// What a reduction or scan is told besides its operand, one by one.
+  bool drop_options(std::size_t k) {
+    bool smaller = false;
+    const step before = program_[k];
+    if (before.masked) smaller |= change(k, [](step& s) { s.masked = false, s.from.resize(1); });
+    if (before.typed) smaller |= change(k, [](step& s) { s.typed = false; });
+    if (before.what != verb::reduce) return smaller;
+    if (before.use_value) smaller |= change(k, [](step& s) { s.use_value = false; });
+    if (before.amount != 0) smaller |= change(k, [](step& s) { s.amount = 0; });
+    if (before.flag) smaller |= change(k, [](step& s) { s.flag = false; });
+    for (std::size_t m = program_[k].numbers.size(); m-- > 1;)
+      smaller |= change(k, [&](step& s) { s.numbers.erase(s.numbers.begin() + static_cast<std::ptrdiff_t>(m)); });
     return smaller;
   }
 

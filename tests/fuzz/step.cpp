@@ -97,6 +97,32 @@ std::string joined(const step& s) {
   return out + (s.flag ? s.what == verb::pad ? ") /* one width */" : ") /* array_split */" : ")");
 }
 
+std::string reduced(const step& s) {
+  const std::string x = name_of(s.from.at(0)), over = s.numbers.empty() ? "axes{}" : listed(s.numbers);
+  const auto op = static_cast<reduction>(s.code);
+  const std::string order = op == reduction::norm ? fmt::format("{}, ", norm_orders[s.amount]) : "";
+  const bool has_ddof = takes_ddof(op) && s.amount != 0;
+  if (!s.masked && !s.typed && !s.use_value && !has_ddof)
+    return fmt::format("{}({}, {}{}{})", reduction_names[s.code], x, order, over, s.flag ? ", keepdims" : "");
+  std::string options = ".over = " + over;
+  if (s.flag) options += ", .keep = keepdims";
+  if (s.masked) options += ", .where = " + name_of(s.from.at(1));
+  if (s.typed) options += fmt::format(", .type = {}", sinter::to_string(s.type));
+  if (s.use_value) options += ", .initial = " + text_of(s.value);
+  if (has_ddof) options += fmt::format(", .ddof = {}", s.amount);
+  return fmt::format("{}({}, {{{}}})", reduction_names[s.code], x, options);
+}
+
+std::string differences(const step& s) {
+  std::string edges;
+  std::size_t next = 1;
+  for (const int side : {1, 2}) {
+    if (s.code == 0 || (side == 2 && s.code == 1)) break;
+    edges += (s.code & side) != 0 ? ", " + name_of(s.from.at(next++)) : ", {}";
+  }
+  return fmt::format("diff({}, {}, {}{})", name_of(s.from.at(0)), s.amount, s.numbers[0], edges);
+}
+
 std::string result_text(const step& s) {
   const std::string operands = variables(s);
   switch (s.what) {
@@ -116,16 +142,25 @@ std::string result_text(const step& s) {
                          : fmt::format("where({})", operands);
     case verb::clip: return fmt::format("clip({}, {}, {})", operands, s.numbers[0], s.numbers[1]);
     case verb::convert: return fmt::format("{}.astype({})", operands, to_string(s.type));
-    case verb::string_kernel: return fmt::format("string_kernel[{}]({})", s.code, operands);
+    case verb::string_kernel:
+      return s.code == 3
+                 ? fmt::format("string_reduction({}, {}{})", operands, listed(s.numbers), s.flag ? ", keepdims" : "")
+                 : fmt::format("string_kernel[{}]({})", s.code, operands);
     case verb::index: return fmt::format("{}({})", operands, listed(s.picks));
     case verb::take:
       return s.flag ? fmt::format("take({}, {})", operands, listed(s.picks))
                     : fmt::format("take({}, {}, {})", operands, listed(s.picks), s.numbers[0]);
     case verb::take_along_axis:
       return fmt::format("take_along_axis({}, {}, {})", operands, listed(s.picks), s.numbers[0]);
-    case verb::reduce:
-      return fmt::format("{}({}, {}{})", reduction_names[s.code], operands,
-                         s.numbers.empty() ? "axes{}" : listed(s.numbers), s.flag ? ", keepdims" : "");
+    case verb::reduce: return reduced(s);
+    case verb::scan:
+      return fmt::format("{}({}{}{})", running_names[s.code], operands, s.flag ? "" : fmt::format(", {}", s.numbers[0]),
+                         s.typed ? fmt::format(" /* in {} */", to_string(s.type)) : "");
+    case verb::difference: return differences(s);
+    case verb::exponential: return fmt::format("{}({}, {})", exponential_names[s.code], operands, listed(s.numbers));
+    case verb::product:
+      return fmt::format("{}({}{})", product_names[s.code], operands,
+                         s.numbers.empty() ? "" : ", " + listed(s.numbers));
     default: break;
   }
   if (s.what >= verb::nonzero && s.what <= verb::bincount)

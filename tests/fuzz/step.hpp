@@ -4,6 +4,8 @@
 
 #include "tests/fuzz/values.hpp"
 
+#include <iterator>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,7 +27,7 @@ enum class verb : std::uint8_t {
   choose,       // where(from[0], from[1], from[2])
   clip,         // between numbers[0] and numbers[1]
   convert,
-  string_kernel,  // which of three: code
+  string_kernel,  // which: code; 3 is a reduction along numbers
   compound,       // from[0] op= from[1], code of binary
   // other shapes of the same elements
   reshape,
@@ -59,7 +61,11 @@ enum class verb : std::uint8_t {
   pad,
   split,  // part numbers[2] of numbers[0] along numbers[1]; array_split where `flag`
   // fewer elements
-  reduce,
+  reduce,       // code of `reduction`, along numbers, or all axes without any
+  scan,         // code of `running`, along numbers[0]; flat where `flag`
+  difference,   // diff(from[0], amount, numbers[0]), with edges: code & 1: before, code & 2: after
+  exponential,  // code of `exponential`, along numbers
+  product,      // code of `product`
   nonzero,
   flatnonzero,
   argwhere,
@@ -71,9 +77,39 @@ enum class verb : std::uint8_t {
   check,  // read from[0] now
 };
 
-enum class reduction : std::uint8_t { sum, prod, min, max, mean, any_true, all_true, count_nonzero, argmin, argmax };
-inline constexpr const char* reduction_names[] = {"sum",      "prod",     "min",           "max",    "mean",
-                                                  "any_true", "all_true", "count_nonzero", "argmin", "argmax"};
+// clang-format off
+#define SINTER_FUZZ_REDUCTIONS(X)                                                                    \
+  X(sum) X(prod) X(min) X(max) X(mean) X(var) X(stddev) X(any_true) X(all_true) X(count_nonzero)     \
+  X(argmin) X(argmax) X(ptp) X(nansum) X(nanprod) X(nanmin) X(nanmax) X(nanmean) X(logsumexp) X(norm)
+// clang-format on
+
+enum class reduction : std::uint8_t {
+#define X(name) name,
+  SINTER_FUZZ_REDUCTIONS(X)
+#undef X
+};
+inline constexpr const char* reduction_names[] = {
+#define X(name) #name,
+    SINTER_FUZZ_REDUCTIONS(X)
+#undef X
+};
+inline constexpr int reduction_count = static_cast<int>(std::size(reduction_names));
+/// Which reductions take what by name.
+constexpr bool takes_type(reduction r) { return r <= reduction::stddev; }
+constexpr bool takes_initial(reduction r) { return r <= reduction::max; }
+constexpr bool takes_mask(reduction r) { return r <= reduction::count_nonzero; }
+constexpr bool takes_ddof(reduction r) { return r == reduction::var || r == reduction::stddev; }
+
+enum class running : std::uint8_t { cumsum, cumprod, cummin, cummax };
+inline constexpr const char* running_names[] = {"cumsum", "cumprod", "cummin", "cummax"};
+enum class exponential : std::uint8_t { softmax, log_softmax };
+inline constexpr const char* exponential_names[] = {"softmax", "log_softmax"};
+/// trace is of numbers: {offset, axis1, axis2}.
+enum class product : std::uint8_t { matmul, dot, vdot, outer, trace };
+inline constexpr const char* product_names[] = {"matmul", "dot", "vdot", "outer", "trace"};
+
+inline constexpr double norm_orders[] = {2, 1, std::numeric_limits<double>::infinity(),
+                                         -std::numeric_limits<double>::infinity(), 0};
 
 /// How assign and scatter combine: the first is `=`, then the operators, then the functions.
 enum class write : std::uint8_t {
@@ -116,8 +152,11 @@ struct step {
   host_array data;
   std::vector<pick> picks;
   number value;
-  bool use_value = false;     ///< `value` instead of the last operand
+  std::int64_t amount = 0;    ///< ddof; norm: which `norm_orders`; difference: how often
+  bool use_value = false;     ///< `value` instead of the last operand; reduce: as the initial value
   bool flag = false;          ///< of the verb, or keepdims
+  bool masked = false;        ///< reduce: where from[1]
+  bool typed = false;         ///< reduce, scan: in `type`
   bool as_selection = false;  ///< assign: the right side is written as a selection, v(ellipsis)
 };
 

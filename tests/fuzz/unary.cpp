@@ -57,6 +57,31 @@ cell approximately(long double result, long double x, dtype t) {
           static_cast<double>(std::abs(result)) * 8 * epsilon_of(t) + (t == f16 ? 1e-7 : 1e-37)};
 }
 
+/// How far op(x) may be from op of a number within c.error of x, of operations that have a slope everywhere there.
+double spread_of(unary op, const cell& c) {
+  const double x = static_cast<double>(c.v.re), e = c.error;
+  const auto positive = [](double low) {
+    if (!(low > 0)) throw unpredictable{};
+    return low;
+  };
+  switch (op) {
+    case unary::exp:
+    case unary::expm1: return std::exp(x) * std::expm1(e);
+    case unary::log: return std::log(x / positive(x - e));
+    case unary::log1p: return std::log((1 + x) / positive(1 + x - e));
+    case unary::sqrt: return e / std::sqrt(positive(x - e));
+    case unary::reciprocal: return e / (std::abs(x) * positive(std::abs(x) - e));
+    default: return 1.2 * e;  // erf is the steepest: 2 / sqrt(pi)
+  }
+}
+
+/// The operation of a number that may be off, given what it is of the number itself.
+cell with_spread(unary op, const cell& of_itself, const cell& c, dtype t) {
+  if (c.error == 0 || !std::isfinite(c.v.re) || !std::isfinite(of_itself.v.re)) return of_itself;
+  const double spread = spread_of(op, c) * (1 + 0x1p-20);
+  return {of_itself.v, of_itself.error + spread + 2 * step_at(std::abs(of_itself.v.re) + spread, t)};
+}
+
 template <class T>
 cell real_unary(unary op, const cell& c, dtype t) {
   const T x = static_cast<T>(c.v.re);
@@ -138,8 +163,33 @@ cell complex_unary(unary op, const cell& c, dtype t) {
   }
 }
 
+/// Operations of reals that spread_of knows.
+bool has_slope(unary op) {
+  switch (op) {
+    case unary::reciprocal:
+    case unary::sqrt:
+    case unary::exp:
+    case unary::log:
+    case unary::sin:
+    case unary::cos:
+    case unary::atan:
+    case unary::tanh:
+    case unary::expm1:
+    case unary::log1p:
+    case unary::erf: return true;
+    default: return false;
+  }
+}
+
 bool is_continuous(unary op) {
-  return op <= unary::square || op == unary::conj || op == unary::abs || op == unary::real || op == unary::imag;
+  return op <= unary::square || op == unary::conj || op == unary::abs || op == unary::real || op == unary::imag ||
+         has_slope(op);
+}
+
+template <class T>
+cell sloped_unary(unary op, const cell& c, dtype t) {
+  const cell of_itself = real_unary<T>(op, c, t);
+  return has_slope(op) ? with_spread(op, of_itself, c, t) : of_itself;
 }
 
 }  // namespace
@@ -154,8 +204,8 @@ variable apply(unary op, const variable& x) {
     const cell c = from.get(k);
     if (is_integer_or_bool(types.computed)) out.set(k, integer_unary(op, c.v, types.computed));
     else if (is_complex(types.computed)) out.set(k, complex_unary(op, c, types.computed));
-    else if (types.computed == f64) out.set(k, real_unary<double>(op, c, f64));
-    else out.set(k, real_unary<float>(op, c, types.computed));
+    else if (types.computed == f64) out.set(k, sloped_unary<double>(op, c, f64));
+    else out.set(k, sloped_unary<float>(op, c, types.computed));
     if (!std::isfinite(out.h.get(k).re) && !x.exact() && std::isfinite(c.v.re)) throw unpredictable{};
   }
   if (op == unary::square && is_complex(x.h.type)) out.soften();

@@ -8,6 +8,19 @@ namespace sinter_test::fuzz {
 
 using namespace sinter;
 
+namespace {
+
+constexpr std::int64_t most_computed = 500000;
+
+const shape& checked_size(const shape& extents) {
+  if (extents.size() > most_computed) throw unpredictable{};
+  return extents;
+}
+
+}  // namespace
+
+variable::variable(dtype type, const shape& extents) : h(type, checked_size(extents)) {}
+
 int level(dtype t) {
   if (t == boolean) return 0;
   return is_integer(t) ? 1 : is_real(t) ? 2 : 3;
@@ -106,6 +119,14 @@ long double largest_of(dtype t) {
     case f32: return std::numeric_limits<float>::max();
     default: return std::numeric_limits<double>::max();
   }
+}
+
+double step_at(long double x, dtype t) {
+  const double least = real_of(t) == f16    ? 0x1p-24
+                       : real_of(t) == bf16 ? 0x1p-133
+                       : real_of(t) == f32  ? 0x1p-149
+                                            : 0x1p-1074;
+  return std::max(static_cast<double>(std::abs(x)) * epsilon_of(t), least);
 }
 
 long double rounded(long double x, dtype t) {

@@ -13,6 +13,9 @@ namespace sinter_test::fuzz {
 /// left out.
 struct unpredictable {};
 
+/// An element whose number is certain, but not the sign of a zero, has this error: one may not divide by it.
+inline constexpr double zero_of_either_sign = 1e-300;
+
 /// Thrown where the library must throw: any of these kinds of errors.
 struct refused {
   static constexpr unsigned shape = 1, type = 2, index = 4;
@@ -33,7 +36,8 @@ struct variable {
 
   variable() = default;
   variable(host_array values) : h(std::move(values)) {}
-  variable(sinter::dtype type, const sinter::shape& extents) : h(type, extents) {}
+  /// Zeros. Throws unpredictable for more than anything needs.
+  variable(sinter::dtype type, const sinter::shape& extents);
 
   bool exact() const { return errors.empty(); }
   std::int64_t size() const { return h.size(); }
@@ -77,6 +81,8 @@ variable broadcast_to(const variable& x, const sinter::shape& to);
 int digits_of(sinter::dtype t);
 double epsilon_of(sinter::dtype t);
 long double largest_of(sinter::dtype t);
+/// The most that two roundings of numbers that near may differ: a unit of the last place, subnormal numbers' included.
+double step_at(long double x, sinter::dtype t);
 /// To the nearest number of a real dtype, ties to even.
 long double rounded(long double x, sinter::dtype t);
 /// An integer modulo 2^bits of its dtype.

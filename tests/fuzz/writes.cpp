@@ -1,6 +1,7 @@
 // Reads and writes through indices.
 #include "tests/fuzz/places.hpp"
 #include "tests/fuzz/reference.hpp"
+#include "tests/fuzz/totals.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -144,12 +145,13 @@ cell accumulated(write how, cell now, const std::vector<cell>& values, dtype t, 
     for (const cell& v : values) now = combine(op, now, v, {t, t, t}, soft);
     return now;
   }
-  std::vector<cell> all{now};
+  running_result all(how == write::multiply ? reduction::prod : reduction::sum, t);
+  all.add(now);
   for (cell v : values) {
     if (how == write::subtract) v.v = {-v.v.re, -v.v.im};
-    all.push_back(v);
+    all.add(v);
   }
-  return how == write::multiply ? product_of(all, t) : sum_of(all, t);
+  return all.stepwise();
 }
 
 }  // namespace
@@ -170,7 +172,7 @@ variable written(const step& s, pool variables) {
                        : s.what == verb::put     ? flat_places(extents, s, variables)
                                                  : along_axis(extents, s, variables);
   const variable values = right_side(s, how, target, where.extents, variables);
-  if (values.size() > 4 * most_elements) throw unpredictable{};
+  if (values.size() > 4 * size_limit(target.size())) throw unpredictable{};
   if (!(values.exact() && target.exact()) && how > write::multiply) throw unpredictable{};
   variable out = target;
   if (!values.exact()) out.soften();
