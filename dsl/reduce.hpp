@@ -62,8 +62,8 @@ array max(const array& x, const reduce_options& options, place at = place::here(
 /// max(x) - min(x), in x's dtype; integers wrap. Errors as for max; type_error for booleans.
 array ptp(const array& x, const axes& over = {}, keepdims_t keep = {}, place at = place::here());
 
-/// In x's dtype, divided in f64; integers and booleans give f64. NaN over no elements. With `where`, the mean of the
-/// elements that count.
+/// In x's dtype: the sum, rounded to it, is divided in f64; integers and booleans give f64. NaN over no elements. With
+/// `where`, the mean of the elements that count.
 template <int = 0>
 array mean(const array& x, const axes& over = {}, keepdims_t keep = {}, place at = place::here());
 array mean(const array& x, const reduce_options& options, place at = place::here());

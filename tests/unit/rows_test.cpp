@@ -201,6 +201,14 @@ TEST(rows, views_of_what_another_reader_had_stored_plan_to_the_end) {
   EXPECT_GT(planned({v + 1, cumsum(r, 0), sum(v, 2)}).groups.count, 1u);
 }
 
+TEST(rows, blocks_of_normalised_rows_plan_to_the_end) {
+  array a = ones_of({5, 1000}), b = ones_of({24, 110}), line = ones_of({1000});
+  const array rows = a / sum(a, 1, keepdims), centred = b - mean(b), whole = line / sum(line);
+  EXPECT_GE(planned({sum(reshape(rows, {5, 10, 100}), 2)}).groups.count, 1u);
+  EXPECT_GE(planned({sum(reshape(centred, {4, 6, 110}), {1, 2})}).groups.count, 1u);
+  EXPECT_GE(planned({sum(reshape(whole, {10, 10, 10}), {0, 2})}).groups.count, 1u);
+}
+
 class evaluated_only final : public jit::stored_values {
  public:
   bool contains(const jit::node* n) const override { return n->values() != nullptr; }
