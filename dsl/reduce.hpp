@@ -70,7 +70,7 @@ array mean(const array& x, const reduce_options& options, place at = place::here
 /// Variance and standard deviation: the mean of |x - mean(x)|^2, and its root. (`std` is a namespace, hence the name.)
 /// In x's dtype, integers and booleans in f64; real for complex numbers (c64: f32, c128: f64), whose parts' variances
 /// add up. With `ddof` the sum of n squares is divided by max(n - ddof, 0): NaN or infinity when that is 0. One read of
-/// x, in which the deviations of parts are merged as in Chan, Golub and LeVeque, "Algorithms for computing the sample
+/// x, by sums of x - x[first] and of its square in f64: Chan, Golub and LeVeque, "Algorithms for computing the sample
 /// variance" (The American Statistician 37, 1983); with `where`, two: the mean first, then the squares, both in f64.
 template <int = 0>
 array var(const array& x, const axes& over = {}, keepdims_t keep = {}, place at = place::here());
