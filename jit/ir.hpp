@@ -32,6 +32,9 @@ namespace sinter::jit {
 
 struct user_kernel;
 
+/// Instructions, times the lanes they are written out for, that a compiler handles in about 0.1 s.
+inline constexpr int most_lanes_times_operations = 2000;
+
 enum class value : std::uint32_t { none = 0xffffffffu };
 constexpr std::uint32_t raw(value v) { return static_cast<std::uint32_t>(v); }
 

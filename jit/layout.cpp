@@ -11,7 +11,6 @@ namespace {
 
 constexpr std::int64_t narrow_limit = (std::int64_t{1} << 31) - 4096;  // slack: a vector's last lane, a block's last row
 constexpr std::int64_t slack_of_loops = std::int64_t{1} << 24;         // a step over the threads of the whole device
-constexpr int most_lanes_times_operations = 2000;                      // source size a compiler handles in ~0.1 s
 
 std::uint64_t packed_magic(std::int64_t divisor) {
   if (divisor < 1 || divisor >= narrow_limit) return 0;  // such a kernel divides

@@ -12,11 +12,6 @@ namespace {
 
 constexpr std::uint32_t identity = 0, scalar_key = 0xfffffffeu;
 
-std::uint64_t mix(std::uint64_t h, std::uint64_t x) {
-  h = (h ^ x) * 0x9e3779b97f4a7c15ull;
-  return h ^ (h >> 29);
-}
-
 void write_scalar(slot& s, const scalar& x, dtype type) {
   s = slot{};
   switch (type) {

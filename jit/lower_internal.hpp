@@ -1,5 +1,5 @@
 // The state of one lowering. Values are made first, as a graph: each belongs to the innermost loops whose counters it
-// depends on, its space, whoever asks for it (lower.cpp, pieces.cpp). Then come loops: arrange.cpp puts what each space
+// depends on, its space, whoever asks for it (lower.cpp, maps.cpp, pieces.cpp). Then come loops: arrange.cpp puts what each space
 // computes into as few of them as reductions, which need all of a loop, allow. At last dims are merged, strides
 // classified and parameters numbered (layout.cpp), and loops spread over threads (distribute.cpp).
 #pragma once
@@ -10,6 +10,11 @@
 #include <array>
 
 namespace sinter::jit {
+
+inline std::uint64_t mix(std::uint64_t h, std::uint64_t x) {
+  h = (h ^ x) * 0x9e3779b97f4a7c15ull;
+  return h ^ (h >> 29);
+}
 
 /// A loop counter or a computed index.
 struct atom_info {
@@ -106,20 +111,24 @@ class lowering {
   linear memory_form(const shape& extents, std::uint32_t map);
   std::uint32_t add_access(parameter_kind kind, node* n, const linear& f, std::uint32_t map);
   value both(value a, value b);
+  value emit(const inst& i);
+  value emit_pure(const inst& i);
+  std::uint32_t parameter(parameter_kind kind, dtype type, std::int64_t number = 0);
+  std::uint32_t new_atom(const atom_info& a);
+
+  // maps.cpp: how views move indices
   std::uint32_t moved_map(std::span<const axis_map> by, std::uint32_t map);
   std::uint32_t reshape_map(const node* n, std::uint32_t map);
   std::uint32_t broadcast_map(std::uint32_t map, const shape& from, const shape& to);
   void split_index(const linear& flat, const shape& s, int first, int last, std::int64_t size);
   linear quotient(const linear& f, std::int64_t divisor, std::int64_t limit);
   std::uint32_t intern(std::span<const linear> forms, value predicate);
-  linear map_form(std::uint32_t map, int axis) const { return map_forms_[maps_[map].first + static_cast<std::uint32_t>(axis)]; }
+  linear map_form(std::uint32_t map, int axis) const {
+    return map_forms_[maps_[map].first + static_cast<std::uint32_t>(axis)];
+  }
   value index_value(const linear& f);
   void materialize(const linear& f);
   std::uint32_t raw_form(const linear& f, bool with_offset);
-  value emit(const inst& i);
-  value emit_pure(const inst& i);
-  std::uint32_t parameter(parameter_kind kind, dtype type, std::int64_t number = 0);
-  std::uint32_t new_atom(const atom_info& a);
 
   // arrange.cpp: loops
   void arrange();
@@ -163,6 +172,8 @@ class lowering {
   void find_near_accesses(const std::vector<bool>& unit);
   void add_magic();
   void add_final_dim(std::int64_t extent, std::uint32_t space);
+  std::int64_t factor_of(const linear& f, std::uint32_t raw) const;
+  std::int64_t& factor(std::size_t form, std::size_t dim) { return factors_[form * factor_stride_ + dim]; }
 
   // distribute.cpp: threads for loops
   struct loop_facts;
@@ -176,6 +187,10 @@ class lowering {
   void distribute_columns(const loop_facts& f);
   void distribute_column_scans(std::int64_t rows, std::int64_t inner);
   void distribute_on_host(const loop_facts& f);
+  void write_team(std::int64_t across, std::int64_t down);
+  void write_pieces(std::int64_t down, std::int64_t across, std::int64_t elements, std::int64_t tickets,
+                    std::size_t bytes_each);
+
   // short_rows.cpp: loops that are unrolled
   void unroll_rows(std::int64_t trips, std::int64_t inner, std::int64_t elements);
   bool counts_loops(const form& f) const;
@@ -183,11 +198,6 @@ class lowering {
   void fix(std::uint32_t p);
   void stage_rows(std::int64_t trips, std::int64_t elements);
   std::int64_t pitch_of_rows(std::uint32_t access_number, std::int64_t trips, std::int64_t elements) const;
-  void write_team(std::int64_t across, std::int64_t down);
-  void write_pieces(std::int64_t down, std::int64_t across, std::int64_t elements, std::int64_t tickets,
-                    std::size_t bytes_each);
-  std::int64_t factor_of(const linear& f, std::uint32_t raw) const;
-  std::int64_t& factor(std::size_t form, std::size_t dim) { return factors_[form * factor_stride_ + dim]; }
 
   const stored_values* stored_ = nullptr;
   const options* how_ = nullptr;

@@ -3,15 +3,6 @@
 
 namespace sinter::jit {
 
-namespace {
-
-std::uint64_t mix(std::uint64_t h, std::uint64_t x) {
-  h = (h ^ x) * 0x9e3779b97f4a7c15ull;
-  return h ^ (h >> 29);
-}
-
-}  // namespace
-
 std::uint32_t lowering::moved_map(std::span<const axis_map> by, std::uint32_t map) {
   scratch_.clear();
   for (const axis_map& a : by)

@@ -9,8 +9,7 @@ namespace sinter::jit {
 /// How an operation finds its dtypes; see typing.hpp.
 enum class rule : std::uint8_t {
   none, number, orderable, magnitude, inexact, real, rounding, complex, part, pair, equality, compare, test, test_real,
-  logical, bits, shift, choice, reduce_sum, reduce_order, reduce_index,
-  reduce_spread
+  logical, bits, shift, choice, reduce_sum, reduce_order, reduce_index, reduce_spread
 };
 
 enum class op : std::uint8_t {

@@ -26,8 +26,8 @@ void row_emitter::body() {
   w_.line("const bool active = base + own.number < total;");
   w_.line("const {} e = active ? base + own.number : total - 1;", I);
   for (std::size_t s = 0; s < k_.staged.size(); ++s)
-    w_.line("const {0}* const row{1} = rows{1} + (int)(e - base) * {2};", c_type(k_.parameters[k_.staged[s].pointer].type), s,
-            k_.staged[s].pitch | 1);
+    w_.line("const {0}* const row{1} = rows{1} + (int)(e - base) * {2};",
+            c_type(k_.parameters[k_.staged[s].pointer].type), s, k_.staged[s].pitch | 1);
   find_element();
   here_.position = "(long long)e";
   for (std::uint32_t v = 0; v < k_.body.size(); ++v)
@@ -216,12 +216,8 @@ void row_emitter::keep_for(std::uint32_t v, const loop& own, const loop& later) 
   }
 }
 
-std::unique_ptr<kernel_emitter> make_row_emitter(const kernel& k, const user_code& users, writer& w) {
-  return std::make_unique<row_emitter>(k, users, w);
-}
-
-/// A value that takes long to compute, needed by two loops over the same dims, is computed by the first: a row at a time,
-/// so that the registers its operands are kept in are free for it.
+/// A value that takes long to compute, needed by two loops over the same dims, is computed by the first and kept: the
+/// registers its operands are in are then free for it.
 void row_emitter::find_saved() {
   constexpr int least_cost = 8;          // operations that registers are worth
   constexpr int most_registers = 32;
@@ -241,6 +237,10 @@ void row_emitter::find_saved() {
       if (!known_[v].empty()) return;
     }
   }
+}
+
+std::unique_ptr<kernel_emitter> make_row_emitter(const kernel& k, const user_code& users, writer& w) {
+  return std::make_unique<row_emitter>(k, users, w);
 }
 
 }  // namespace sinter::jit

@@ -297,7 +297,6 @@ void team_emitter::declare_loads(const loop& l, const std::vector<std::uint32_t>
 }
 
 int team_emitter::ahead(const loop& l) const {
-  constexpr int most_lanes_times_operations = 2000;  // source size a compiler handles in ~0.1 s
   for (std::uint32_t v = l.begin + 1; v < l.end; ++v)
     if (k_.body[v].code == op::loop) return 1;
   int count = 4;
