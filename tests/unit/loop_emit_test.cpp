@@ -4,14 +4,12 @@
 #include "jit/compile/compiler.hpp"
 #include "jit/user_kernel.hpp"
 #include "tests/unit/loop_kernels.hpp"
+#include "tests/unit/native_library.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-
-#include <dlfcn.h>
-#include <unistd.h>
 
 using namespace sinter_test;
 
@@ -19,30 +17,13 @@ namespace {
 
 using host_function = void(void* const*, long long, long long, long long, long long);
 
-/// A kernel compiled for the host and loaded.
-class loaded_kernel {
- public:
-  explicit loaded_kernel(const kernel& k) {
-    const kernel* const part = &k;
-    compile_request r;
-    r.name = "tested";
-    r.source = emit({&part, 1}, r.name, dialect::host);
-    const image path = compile_host(r);
-    const std::string file(reinterpret_cast<const char*>(path.data()), path.size());
-    handle_ = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (handle_ == nullptr) ADD_FAILURE() << dlerror();
-    unlink(file.c_str());
-    rmdir(file.substr(0, file.rfind('/')).c_str());
-  }
-  loaded_kernel(const loaded_kernel&) = delete;
-  loaded_kernel& operator=(const loaded_kernel&) = delete;
-  ~loaded_kernel() { dlclose(handle_); }
-
-  host_function* get() const { return reinterpret_cast<host_function*>(dlsym(handle_, "tested")); }
-
- private:
-  void* handle_;
-};
+compile_request request_for(const kernel& k) {
+  const kernel* const part = &k;
+  compile_request r;
+  r.name = "tested";
+  r.source = emit({&part, 1}, r.name, dialect::host);
+  return r;
+}
 
 void expect_wanted(const loop_case& c, const std::string& how) {
   for (std::size_t k = 0; k < c.wanted.size(); ++k)
@@ -53,8 +34,8 @@ void expect_wanted(const loop_case& c, const std::string& how) {
 void run_on_host(loop_case c) {
   verify(c.kernel->k);
   loop_kernel& b = *c.kernel;
-  const loaded_kernel loaded(b.k);
-  host_function* const f = loaded.get();
+  const loaded_image loaded(request_for(b.k));
+  host_function* const f = loaded.get<host_function>("tested");
   const std::string how = fmt::format("{} lanes", b.how.lanes);
   if (b.how.split) b.set_phase(launch_phase::whole);
   f(b.arguments().data(), 0, b.rows(), 0, b.inner());

@@ -21,15 +21,10 @@ namespace sinter_test {
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
 inline constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
-/// Host code that has been compiled and loaded; the prelude it needs comes with it.
-class library {
+/// Host code, compiled and loaded as long as this lives.
+class loaded_image {
  public:
-  explicit library(const std::string& text) {
-    compile_request r;
-    r.name = "prelude_test";
-    r.source = prelude_for(text, dialect::host) + text;
-    r.math = math_mode::strict;
-    r.large = true;
+  explicit loaded_image(const compile_request& r) {
     const image path = compile_host(r);
     const std::string file(reinterpret_cast<const char*>(path.data()), path.size());
     handle_ = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -37,15 +32,31 @@ class library {
     unlink(file.c_str());
     rmdir(file.substr(0, file.rfind('/')).c_str());
   }
-  library(const library&) = delete;
-  library& operator=(const library&) = delete;
-  ~library() { dlclose(handle_); }
+  loaded_image(const loaded_image&) = delete;
+  loaded_image& operator=(const loaded_image&) = delete;
+  ~loaded_image() { dlclose(handle_); }
 
   template <class F>
   F* get(const std::string& name) const { return reinterpret_cast<F*>(dlsym(handle_, name.c_str())); }
 
  private:
   void* handle_;
+};
+
+/// Text, with the prelude it needs.
+class library : public loaded_image {
+ public:
+  explicit library(const std::string& text) : loaded_image(request_for(text)) {}
+
+ private:
+  static compile_request request_for(const std::string& text) {
+    compile_request r;
+    r.name = "prelude_test";
+    r.source = prelude_for(text, dialect::host) + text;
+    r.math = math_mode::strict;
+    r.large = true;
+    return r;
+  }
 };
 
 /// How many units in the last place of b, with `epsilon` at 1 and no unit below `least`, a is away; 0 for two NaN.
