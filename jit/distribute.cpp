@@ -21,7 +21,9 @@ constexpr std::int64_t most_vectors_of_block = 8;
 constexpr std::int64_t most_kept = 8;
 constexpr std::int64_t threads_of_warp = 32, threads_of_block = 256, threads_of_split = 512, most_threads = 1024;
 constexpr std::int64_t most_bytes_of_vector = 32;  // so that a tile's values fit into shared memory
-constexpr std::int64_t vectors_of_tile = 4;  // of one thread, in scans whose rows several blocks share
+// Scans whose rows several blocks share. Smaller tiles would wait for each other more often, more values a thread don't
+// fit into registers. 2^28 f32 take 750 us with as many threads as run at the same time, which take tile after tile.
+constexpr std::int64_t vectors_of_tile = 4, threads_of_scan = 512, threads_scanning = 135168;
 constexpr std::int64_t least_columns = 32;   // threads side by side, so that a row of them is whole cache lines
 // Host: iterations that are worth a thread of their own, and the most pieces; the same whatever threads there are, so
 // that results are.
@@ -198,9 +200,9 @@ void lowering::distribute_rows(const loop_facts& f) {
     pieces_across = std::min(up(wanted, pieces_down), up(up(f.inner, k.lanes), across));
   }
   write_team(across, down);
-  if (team == 1) unroll_rows(f.inner * f.outer, f.inner, f.elements);
-  const std::int64_t pieces = pieces_down * pieces_across;
-  out_->numbers.blocks = split ? f.elements * pieces : up(f.elements, k.threads / team);
+  if (team == 1) unroll_rows(f.inner * f.outer, f.inner, f.elements, f.widest);
+  const std::int64_t pieces = pieces_down * pieces_across, each = std::max<std::int64_t>(k.unrolled, 1);
+  out_->numbers.blocks = split ? f.elements * pieces : up(f.elements, k.threads / team * each);
   if (split) write_pieces(pieces_down, pieces_across, f.elements, f.elements, f.accumulator_bytes);
 }
 
@@ -209,10 +211,11 @@ void lowering::distribute_scans(const loop_facts& f) {
   kernel& k = out_->ir;
   const bool fixed_order = how_->deterministic && f.scans_floats;
   while (k.lanes > 1 && k.lanes * f.widest_scan > most_bytes_of_vector) k.lanes /= 2;
-  const std::int64_t vectors = up(f.inner, k.lanes), tile = threads_of_block * k.lanes * vectors_of_tile;
+  const std::int64_t threads = k.lanes * f.widest_scan <= 16 ? threads_of_scan : threads_of_scan / 2;
+  const std::int64_t vectors = up(f.inner, k.lanes), tile = threads * k.lanes * vectors_of_tile;
   const bool split = !f.stages && !f.reduces && f.loops == 1 && !fixed_order && f.inner > 4 * tile &&
                      f.elements * threads_of_block < threads_to_fill;
-  std::int64_t team = threads_of_block;
+  std::int64_t team = threads;
   if (!split) {
     // A warp a row where there are rows enough: no thread waits for another warp.
     team = f.inner <= most_elements_a_thread && f.elements >= least_rows_for_threads ? 1 : power_of_two(vectors);
@@ -227,7 +230,7 @@ void lowering::distribute_scans(const loop_facts& f) {
   k.kept = vectors_of_tile;
   const std::int64_t tiles = up(f.inner, tile);
   const std::int64_t scans = scans_of_body();
-  out_->numbers.blocks = f.elements * tiles;
+  out_->numbers.blocks = std::min(f.elements * tiles, threads_scanning / threads);
   write_pieces(1, tiles, f.elements, 4 + 4 * scans * f.elements * tiles,
                2 * most_bytes_of_accumulator * static_cast<std::size_t>(scans));
 }

@@ -170,7 +170,7 @@ struct kernel {
   std::uint8_t split = 0;      ///< 1: the outermost loops may be cut in pieces, which several blocks or threads run
   std::uint8_t kept = 0;       ///< rows: most vectors of a loop a thread gets; kept from one loop to the next. 0: any number
   std::uint8_t whole = 0;      ///< rows, cuda: 1: the outermost loops' innermost extents are multiples of `lanes`
-  std::uint8_t unrolled = 0;   ///< rows, cuda: 1: loops are short, and a thread runs those of an element
+  std::uint8_t unrolled = 0;   ///< rows, cuda: if not 0, loops are short, and a thread runs those of so many elements
   std::uint16_t threads = 256; ///< of a cuda block
   /// By instruction, when there are loops: equal numbers are one value, at the same iteration of loops over the same dims.
   std::vector<std::uint32_t> origins;

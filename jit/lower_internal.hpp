@@ -192,7 +192,8 @@ class lowering {
                     std::size_t bytes_each);
 
   // short_rows.cpp: loops that are unrolled
-  void unroll_rows(std::int64_t trips, std::int64_t inner, std::int64_t elements);
+  void unroll_rows(std::int64_t trips, std::int64_t inner, std::int64_t elements, std::int64_t widest);
+  bool loads_need_nothing() const;
   bool counts_loops(const form& f) const;
   void fix_form(const form& f);
   void fix(std::uint32_t p);

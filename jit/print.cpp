@@ -74,6 +74,7 @@ class printer {
     if (k.lanes != 1) text += fmt::format(", {} lanes", k.lanes);
     if (k.whole != 0) text += ", whole vectors";
     if (k.unrolled != 0) text += ", unrolled";
+    if (k.unrolled > 1) text += fmt::format(", {} at once", k.unrolled);
     if (k.kept != 0) text += fmt::format(", {} kept", k.kept);
     if (k.split != 0) text += ", split";
     if (k.over != distribution::elements) text += fmt::format(", {} threads", k.threads);

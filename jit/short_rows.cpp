@@ -14,12 +14,15 @@ namespace {
 constexpr std::int64_t most_shared_bytes = 48 << 10;
 constexpr std::int64_t most_unrolled = 1500;  // instructions; a compiler takes about 0.1 s
 constexpr std::int64_t least_pitch = 5;       // shorter rows are in few cache lines for all threads of a warp anyway
+// A thread with less on its way takes two rows, where there are enough. 2^24 norms of three f32 take 64 us, as with
+// four rows a thread, and 75 with one.
+constexpr std::int64_t bytes_in_flight = 32, least_elements_for_two = 1 << 20;
 constexpr std::int64_t most_fixed = 1 << 20;  // numbers past this are no offsets within short rows
 
 }  // namespace
 
 /// For a thread a row: each distinct extent of such a loop is a kernel of its own.
-void lowering::unroll_rows(std::int64_t trips, std::int64_t inner, std::int64_t elements) {
+void lowering::unroll_rows(std::int64_t trips, std::int64_t inner, std::int64_t elements, std::int64_t widest) {
   kernel& k = out_->ir;
   if (trips * static_cast<std::int64_t>(k.body.size()) > most_unrolled) return;
   for (std::uint32_t d = k.domain_rank; d < final_extents_.size(); ++d)
@@ -28,6 +31,8 @@ void lowering::unroll_rows(std::int64_t trips, std::int64_t inner, std::int64_t 
   k.kept = 0;
   const bool row_is_vector = k.lanes > 1 && inner == k.lanes && trips == inner;
   if (!row_is_vector) stage_rows(trips, elements);
+  if (widest > 0 && trips * widest < bytes_in_flight && elements >= least_elements_for_two && loads_need_nothing())
+    k.unrolled = 2;
   for (std::uint32_t d = k.domain_rank; d < final_extents_.size(); ++d) fix(k.dims[d].extent);
   for (const access& a : k.accesses)
     if (a.staged != access::alone) fix_form(k.forms[a.form]);
@@ -35,6 +40,23 @@ void lowering::unroll_rows(std::int64_t trips, std::int64_t inner, std::int64_t 
     if (i.code == op::index && counts_loops(k.forms[i.attr])) fix_form(k.forms[i.attr]);
     if (i.code == op::inside && k[i.arg[0]].code == op::index && counts_loops(k.forms[k[i.arg[0]].attr])) fix(i.attr);
   }
+}
+
+/// Whether what a kernel's only loop loads can be loaded before all else.
+bool lowering::loads_need_nothing() const {
+  const kernel& k = out_->ir;
+  constexpr std::size_t few_instructions = 64;
+  const bool one_loop = k.loops.size() == 1 && k.loops[0].count == 1;
+  if (!one_loop || !k.staged.empty() || k.body.size() > few_instructions) return false;
+  bool in_loop = false;
+  return std::ranges::all_of(k.body, [&](const inst& i) {
+    if (i.code == op::loop || i.code == op::end) in_loop = i.code == op::loop;
+    if (i.code != op::load || !in_loop) return true;
+    const form& f = k.forms[k.accesses[i.attr].form];
+    const bool plain = std::all_of(k.terms.begin() + f.first, k.terms.begin() + f.first + f.count,
+                                   [](const term& t) { return t.is_dim(); });
+    return plain && i.arg[0] == value::none;
+  });
 }
 
 bool lowering::counts_loops(const form& f) const {

@@ -72,10 +72,9 @@ class column_emitter : public team_emitter {
   }
 
   void merge(const loop& l) {
-    if (!has_totals(l)) return;
-    w_.line("#pragma unroll");
     for (const std::string& total : merged_together(l))
-      w_.line("{} merge_down<{}>({}[lane]{}, own);", each_lane(), k_.threads, totals_name(l), total);
+      w_.line("merge_down<{}>({}, []({}& t) -> auto& {{ return t{}; }}, own);", k_.threads, totals_name(l),
+              totals_type(l), total);
   }
 
   void merge_pieces(const loop& l) {
@@ -90,12 +89,15 @@ class column_emitter : public team_emitter {
       w_.line("  if (lane < left) found[piece * apart + lane] = {}[lane];", all);
     }
     w_.line("if (!last_to_arrive(&tickets[task], (unsigned)pieces)) return;");
-    w_.line("#pragma unroll");
-    const auto lanes = w_.block("{}", each_lane());
-    w_.line("{}[lane] = {}();", all, type);
-    w_.line("for ({} p = own.y; p < pieces; p += own.ny)", index_type());
-    w_.line("  if (lane < left) {}[lane].merge(found[p * apart + lane]);", all);
-    for (const std::string& total : merged_together(l)) w_.line("merge_down<{}>({}[lane]{}, own);", k_.threads, all, total);
+    w_.line("{} {}[lane] = {}();", each_lane(), all, type);
+    w_.line("#pragma unroll 4");
+    {
+      const auto each = w_.block("for ({} p = own.y; p < pieces; p += own.ny)", index_type());
+      w_.line("#pragma unroll");
+      w_.line("{}", each_lane());
+      w_.line("  if (lane < left) {}[lane].merge(found[p * apart + lane]);", all);
+    }
+    merge(l);
   }
 
   // ---- one loop ----

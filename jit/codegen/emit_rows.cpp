@@ -1,5 +1,7 @@
 #include "jit/codegen/emit_rows.hpp"
 
+#include <algorithm>
+
 namespace sinter::jit {
 
 row_emitter::row_emitter(const kernel& k, const user_code& users, writer& w)
@@ -20,21 +22,96 @@ void row_emitter::body() {
   const std::string_view of_pieces = is_split() ? " / pieces" : "";
   w_.line("const {} total = {}, at_once = {} / own.size;", I, product(0, k_.domain_rank), k_.threads);
   declare_staged();
+  if (k_.unrolled > 1) return several_elements();
   const auto elements = w_.block("for ({0} base = block{1} * at_once; base < total; base += blocks{1} * at_once)", I,
                                  of_pieces);
   fetch_staged();
+  element();
+}
+
+/// A thread's elements that are loaded together before the first of them is used.
+void row_emitter::several_elements() {
+  const std::string_view I = index_type();
+  const loop& l = first_top();
+  const auto several =
+      w_.block("for ({0} some = block * {1}; some < total; some += blocks * {1})", I, k_.threads * k_.unrolled);
+  const auto each = fmt::format("for (int which = 0; which < {}; ++which)", k_.unrolled);
+  const auto base = fmt::format("const {} base = some + which * {};", I, k_.threads);
+  const std::vector<std::uint32_t> loads = packed_loads(l);
+  declare_loads(l, loads);
+  w_.line("loads{} ahead[{}][({} + {}) / {}];", l.begin, k_.unrolled, extent(nest_.innermost(l)), lanes_ - 1, lanes_);
+  w_.line("#pragma unroll");
+  {
+    const auto early = w_.block("{}", each);
+    w_.line("{}", base);
+    find_own();
+    const auto vectors = unrolled_vectors(l);
+    find_vector(l);
+    for (const std::uint32_t v : loads)
+      load_lanes(v, lane_dim(l), fmt::format("ahead[which][first / {}].whole{}", lanes_, v));
+  }
+  w_.line("#pragma unroll");
+  const auto late = w_.block("{}", each);
+  w_.line("{}", base);
+  find_own();
+  statements_in_order();
+}
+
+writer::scope row_emitter::unrolled_vectors(const loop& l) {
+  w_.line("#pragma unroll");
+  return w_.block("for (int first = 0; first < {}; first += {})", extent(nest_.innermost(l)), lanes_);
+}
+
+void row_emitter::find_vector(const loop& l) {
+  w_.line("const int left = {0} - first < {1} ? {0} - first : {1};", extent(nest_.innermost(l)), lanes_);
+}
+
+/// The element of a team, of those from `base` on.
+void row_emitter::find_own() {
+  const std::string_view I = index_type();
   w_.line("const bool active = base + own.number < total;");
   w_.line("const {} e = active ? base + own.number : total - 1;", I);
+  find_element();
+  here_.position = "(long long)e";
+}
+
+void row_emitter::element() {
+  find_own();
   for (std::size_t s = 0; s < k_.staged.size(); ++s)
     w_.line("const {0}* const row{1} = rows{1} + (int)(e - base) * {2};",
             c_type(k_.parameters[k_.staged[s].pointer].type), s, k_.staged[s].pitch | 1);
-  find_element();
-  here_.position = "(long long)e";
   for (std::uint32_t v = 0; v < k_.body.size(); ++v)
     if (first_kept_[v] == v) w_.line("{} kept{}[{}];", pack_type(v), v, k_.kept);
     else if (!saved_[v].empty()) w_.line("{} saved{}[{}][{}];", value_type(k_, k_.body[v]), v, k_.kept, lanes_);
   if (is_split()) split_statements();
   else statements_in_order();
+}
+
+int row_emitter::least_blocks() const {
+  // Unrolled loops leave so much to do at once that a thread would get all registers there are.
+  if (scans_tiles() || k_.unrolled != 0) return 1024 / k_.threads;
+  return threads_for_kept() / k_.threads;
+}
+
+/// Rows in registers wait for memory, then for arithmetic: what counts is how many a multiprocessor holds. Measured on
+/// 65536 rows of 1024 f32: layer norm takes 137 us with 1280 threads of it (48 registers each) and 158 with the
+/// compiler's 768; softmax, which has more to keep, 141 with 1152 and 161 with 1280, where registers run out.
+int row_emitter::threads_for_kept() const {
+  constexpr std::size_t most_instructions = 64, few_instructions = 20;
+  constexpr std::int64_t few_registers = 16, most_registers = 32;  // of a thread, for kept elements
+  if (k_.kept == 0 || !k_.calls.empty() || k_.body.size() > most_instructions) return 0;
+  std::int64_t registers = 0;
+  bool wide = false;
+  for (std::uint32_t v = 0; v < k_.body.size(); ++v) {
+    if (first_kept_[v] != v) continue;
+    const std::int64_t words = std::max<std::int64_t>(size_of(k_.body[v].type) / 4, 1);
+    registers += k_.kept * lanes_ * words;
+    wide |= words > 1;
+  }
+  const bool saves = std::ranges::any_of(saved_, [](const std::string& name) { return !name.empty(); });
+  if (registers <= few_registers && !saves && !wide) return 1280;
+  if (registers <= few_registers && saves && k_.body.size() <= few_instructions) return 1152;
+  return registers <= few_registers || (registers <= most_registers && !saves) ? 1024 : 0;
 }
 
 /// Rows in shared memory, one array after another.
@@ -143,25 +220,36 @@ void row_emitter::shared_loop(const loop& l) {
   if (dims.count > 1) find_counters("turn", dims.first, dims.count - 1);
   const std::vector<bool> needed = needed_in(l);
   loop_statements(l, needed, false);
-  fetch_function(l);
+  if (k_.unrolled < 2) fetch_function(l);
   step_function(l, needed);
   drive(l);
 }
 
 void row_emitter::drive(const loop& l) {
   if (k_.unrolled) {
-    const std::string n = extent(nest_.innermost(l));
-    w_.line("#pragma unroll");
-    const auto vectors = w_.block("for (int first = 0; first < {}; first += {})", n, lanes_);
-    w_.line("const int left = {0} - first < {1} ? {0} - first : {1};", n, lanes_);
-    return w_.line("step(first, left, fetch(first, left));");
+    const auto vectors = unrolled_vectors(l);
+    find_vector(l);
+    const std::string ahead = fmt::format("ahead[which][first / {}]", lanes_);
+    return w_.line("step(first, left, {});", k_.unrolled > 1 ? ahead : "fetch(first, left)");
   }
   const std::string first = fmt::format("{} * {}", is_split() ? "(piece_across * own.nx + own.x)" : "own.x", lanes_);
   const std::string stride = fmt::format("{}own.nx * {}", is_split() ? "pieces1 * " : "", lanes_);
   const bool kept = k_.kept != 0;
-  w_.line("each_{}<{}, {}, {}, {}>({}, {}, {}, fetch, step);", kept ? "kept" : "vector", lanes_,
+  const std::string_view each = !kept ? "vector" : is_near(l) ? "late" : "kept";
+  w_.line("each_{}<{}, {}, {}, {}>({}, {}, {}, fetch, step);", each, lanes_,
           kept ? static_cast<int>(k_.kept) : ahead(l), k_.whole != 0, index_type(), first, stride,
           extent(nest_.innermost(l)));
+}
+
+/// Whether all that a loop loads is the same for all elements of the domain, and so in a cache.
+bool row_emitter::is_near(const loop& l) const {
+  const std::vector<std::uint32_t> loads = packed_loads(l);
+  return std::ranges::all_of(loads, [&](std::uint32_t v) {
+    if (first_kept_[v] != loop_nest::none) return first_kept_[v] != v;
+    const form& f = k_.forms[k_.accesses[k_.body[v].attr].form];
+    return std::all_of(k_.terms.begin() + f.first, k_.terms.begin() + f.first + f.count,
+                       [&](const term& t) { return t.is_dim() && t.atom >= k_.domain_rank; });
+  });
 }
 
 void row_emitter::fetch_function(const loop& l) {
@@ -217,10 +305,10 @@ void row_emitter::keep_for(std::uint32_t v, const loop& own, const loop& later) 
 }
 
 /// A value that takes long to compute, needed by two loops over the same dims, is computed by the first and kept: the
-/// registers its operands are in are then free for it.
+/// registers its operands are in are then free for it. Long rows need theirs for having more of them in flight.
 void row_emitter::find_saved() {
-  constexpr int least_cost = 8;          // operations that registers are worth
-  constexpr int most_registers = 32;
+  constexpr int least_cost = 8;       // operations that registers are worth
+  constexpr int most_registers = 16;  // with 32, softmax of 8192 x 8192 f32 has half of the rows in flight: 181 us
   if (k_.kept * lanes_ > most_registers) return;
   const std::vector<std::uint32_t>& tops = nest_.tops();
   for (std::size_t b = tops.size(); b-- > 1;) {

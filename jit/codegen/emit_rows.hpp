@@ -16,6 +16,13 @@ class row_emitter : public team_emitter {
  private:
   void body() override;
   bool takes_tickets() const override { return scans_tiles(); }
+  int least_blocks() const override;
+  int threads_for_kept() const;
+  void element();
+  void several_elements();
+  void find_own();
+  writer::scope unrolled_vectors(const loop& l);
+  void find_vector(const loop& l);
   void declare_staged();
   void fetch_staged();
   void find_element();
@@ -28,6 +35,7 @@ class row_emitter : public team_emitter {
   // ---- a loop without scans ----
   void shared_loop(const loop& l);
   void drive(const loop& l);
+  bool is_near(const loop& l) const;
   void fetch_function(const loop& l);
   void step_function(const loop& l, const std::vector<bool>& needed);
   std::string_view vector_number() const { return k_.kept != 0 ? ", const int k" : ""; }
@@ -53,6 +61,8 @@ class row_emitter : public team_emitter {
   void scan_segment(const loop& l, const scan_plan& plan, std::size_t which);
   void load_chunk(const loop& l, const scan_plan& plan);
   void tiles_body();
+  void tile_statements();
+  void bring_near(const loop& l, std::uint32_t v);
   void scan_tile(const loop& l);
   void tile_scan(std::uint32_t v, std::size_t which);
   writer::scope each_vector_of_tile();

@@ -7,6 +7,7 @@
 #include "runtime/error.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace sinter::jit {
 
@@ -118,8 +119,17 @@ void row_emitter::scan_segment(const loop& l, const scan_plan& plan, std::size_t
 
 void row_emitter::tiles_body() {
   const std::string_view I = index_type();
-  w_.line("const team_of own(team);");
-  w_.line("const {} task = ({})next_tile(tickets), e = task / pieces1, tile = task - e * pieces1;", I, I);
+  w_.line("const team_of own({});  // the block", std::countr_zero(k_.threads));
+  w_.line("const {} tiles = {} * pieces1;", I, product(0, k_.domain_rank));
+  tile_statements();
+  w_.line("finish_tiles(tickets, (unsigned)blocks, (unsigned)tiles, {});", first_top().scans.size());
+}
+
+void row_emitter::tile_statements() {
+  const std::string_view I = index_type();
+  const auto tasks = w_.block("for (;;)");
+  w_.line("const {0} task = ({0})next_tile(tickets), e = task / pieces1, tile = task - e * pieces1;", I);
+  w_.line("if (task >= tiles) break;");
   find_element();
   here_.position = "(long long)e";
   here_.guard = "own.thread == 0 && tile == 0";
@@ -142,11 +152,11 @@ writer::scope row_emitter::each_vector_of_tile() {
   return w_.block("for (int k = 0; k < {}; ++k)", k_.kept);
 }
 
-/// Where vector k of this thread begins, and how many of its lanes are in the row.
+/// Where vector k of this thread begins, and how many of its lanes are in the row. A warp's vectors lie end to end.
 void row_emitter::find_vector_of_tile(const loop& l) {
   const std::string_view I = index_type();
   const std::string n = extent(nest_.innermost(l));
-  w_.line("const {} first = ((tile * {} + k) * own.nx + own.x) * {};", I, k_.kept, lanes_);
+  w_.line("const {} first = ((tile * own.nx + (own.x & ~31)) * {} + k * 32 + (own.x & 31)) * {};", I, k_.kept, lanes_);
   w_.line("[[maybe_unused]] const int left = {0} - first < {1} ? (int)({0} - first) : {1};", n, lanes_);
 }
 
@@ -164,6 +174,7 @@ void row_emitter::scan_tile(const loop& l) {
     const auto vectors = each_vector_of_tile();
     find_vector_of_tile(l);
     for (const std::uint32_t v : plan.loads) load_lanes(v, lane_dim(l), fmt::format("whole{}[k]", v));
+    for (const std::uint32_t v : plan.loads) bring_near(l, v);
   }
   for (std::size_t s = 0; s < plan.segments.size(); ++s) {
     {
@@ -173,8 +184,14 @@ void row_emitter::scan_tile(const loop& l) {
     }
     if (s < l.scans.size()) tile_scan(l.scans[s], s);
   }
-  w_.line("finish_tiles(tickets, gridDim.x, {});", l.scans.size());
   names_.set_place("[lane]");
+}
+
+/// The same elements of the tile that comes when all blocks have begun another one.
+void row_emitter::bring_near(const loop& l, std::uint32_t v) {
+  if (!are_neighbours(v, lane_dim(l)) || k_.body[v].arg[0] != value::none) return;
+  const std::string later = fmt::format("(first + blocks * {} * own.nx)", k_.kept * lanes_);
+  w_.line("bring_near(&{}, {} < {});", pack_address(v, lane_dim(l), later), later, extent(nest_.innermost(l)));
 }
 
 /// A scan's values from its operand's. Each thread takes neighbours for it, so that one scan of the threads will do; what
@@ -197,8 +214,7 @@ void row_emitter::tile_scan(std::uint32_t v, std::size_t which) {
   each_lane();
   w_.line("for (int lane = 0; lane < {}; ++lane) own{}.add({});", lanes_, v, own);
   w_.line("const {0} before{1} = scan_team<{2}>(own{1}, scan{1}, own);", type, v, k_.threads);
-  w_.line("{0} total{1} = look_back<{2}>(scan{1}, tickets, workspace, {3}, e * pieces1, tile, gridDim.x);", type, v,
-          k_.threads, which);
+  w_.line("{0} total{1} = look_back(scan{1}, tickets, workspace, {2}, e * pieces1, tile, tiles);", type, v, which);
   w_.line("total{0}.merge(before{0});", v);
   each_lane();
   {

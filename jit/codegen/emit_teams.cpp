@@ -187,11 +187,11 @@ void lane_emitter::set_position(bool in_lanes) {
 // ---- teams ----
 
 void team_emitter::whole(const std::string& name) {
-  // Unrolled loops leave so much to do at once that a thread would get all registers there are.
-  const std::string blocks = k_.unrolled ? fmt::format(", {}", 1024 / k_.threads) : "";
-  const auto function = w_.block("extern \"C\" __global__ void __launch_bounds__({}{}) {}({})", k_.threads, blocks, name,
-                                 cuda_parameters(""));
-  if (!takes_tickets()) w_.line("const {} block = blockIdx.x, blocks = gridDim.x;", index_type());
+  const int together = least_blocks();
+  const std::string bounds = together == 0 ? "" : fmt::format(", {}", together);
+  const auto function = w_.block("extern \"C\" __global__ void __launch_bounds__({}{}) {}({})", k_.threads, bounds,
+                                 name, cuda_parameters(""));
+  w_.line("const {0} {1}blocks = gridDim.x;", index_type(), takes_tickets() ? "" : "block = blockIdx.x, ");
   body();
 }
 
@@ -208,6 +208,8 @@ void team_emitter::declare_totals(const loop& l, const std::string& lanes) {
   {
     const auto type = w_.definition("struct {}", totals_type(l));
     for (const std::uint32_t v : reductions) w_.line("{} r{};", accumulator_of(v), v);
+    // NVRTC 13.0 sometimes calls constructors that it has not compiled where this one is left to it.
+    w_.line("__device__ __forceinline__ {}() {{}}", totals_type(l));
     const auto merge = w_.block("__device__ __forceinline__ void merge(const {}& other)", totals_type(l));
     for (const std::uint32_t v : reductions) w_.line("r{0}.merge(other.r{0});", v);
   }

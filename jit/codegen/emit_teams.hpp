@@ -84,6 +84,8 @@ class team_emitter : public lane_emitter {
   /// All but the function's head; `block` and `blocks` are known, unless blocks take tickets.
   virtual void body() = 0;
   virtual bool takes_tickets() const { return false; }
+  /// Blocks that a multiprocessor shall have room for, which bounds a thread's registers; 0: any number.
+  virtual int least_blocks() const { return 0; }
 
   /// "struct totals3", its instance (an array of `lanes` unless empty), and the names of its reductions.
   /// The parts of a loop's totals that threads put together at once, as in ".r5", or "" for all.

@@ -77,6 +77,18 @@ SINTER_FUNCTION void each_kept(I first, I stride, I count, const Fetch& fetch, c
   }
 }
 
+//@cuda each_late
+// Likewise, where loads are short ways: what many threads read stays near, and would only take registers early.
+template <int L, int K, bool Whole, class I, class Fetch, class Step>
+SINTER_FUNCTION void each_late(I first, I stride, I count, const Fetch& fetch, const Step& step) {
+#pragma unroll
+  for (int k = 0; k < K; ++k) {
+    const I at = first + k * stride;
+    const int left = Whole || count - at >= L ? L : static_cast<int>(count - at);
+    if (at < count) step(at, left, fetch(at, left, k), k);
+  }
+}
+
 //@cuda shuffled
 // What thread `source` of the warp holds; anything that may be copied as bytes.
 template <class A>
@@ -110,6 +122,16 @@ SINTER_FUNCTION constexpr int size_class() {
   return bytes <= 32 ? 32 : bytes <= 96 ? 96 : 256;
 }
 
+//@cuda unqualified
+template <class T>
+struct unqualified {
+  using type = T;
+};
+template <class T>
+struct unqualified<T&> {
+  using type = T;
+};
+
 //@cuda merge_memory
 template <int bytes>
 SINTER_FUNCTION unsigned char* merge_memory() {
@@ -134,22 +156,38 @@ SINTER_FUNCTION void merge_team(A& mine, const team_of& own) {
 }
 
 //@cuda merge_down
-// Each thread gets what those with its x have found. Half of the threads leave theirs for the other half, again and
-// again.
-template <int threads, class A>
-SINTER_FUNCTION void merge_down(A& mine, const team_of& own) {
+// Each thread gets what those with its x have found, for each of its L lanes: `part(mine[lane])` is what is merged.
+// Half of the threads leave theirs for the other half, again and again; several lanes at a time where memory allows it,
+// since it is waiting for each other that takes time.
+template <int threads, int L, class T, class Part>
+SINTER_FUNCTION void merge_down(T (&mine)[L], const Part& part, const team_of& own) {
   if (own.ny == 1) return;
-  A* const found = reinterpret_cast<A*>(merge_memory<threads / 2 * size_class<sizeof(A)>()>());
-  for (int half = own.ny / 2; half > 0; half /= 2) {
+  using A = typename unqualified<decltype(part(mine[0]))>::type;
+  constexpr int of_lane = threads / 2 * size_class<sizeof(A)>(), fit = 16384 / of_lane;
+  constexpr int together = fit < 1 ? 1 : fit < L ? fit : L;
+  A* const found = reinterpret_cast<A*>(merge_memory<together * of_lane>());
+  const auto leave = [&](int begin, bool mine_too, int place) {
+#pragma unroll
+    for (int l = 0; l < together; ++l)
+      if (mine_too && begin + l < L) found[l * (threads / 2) + place] = part(mine[begin + l]);
+  };
+#pragma unroll
+  for (int begin = 0; begin < L; begin += together) {
+    for (int half = own.ny / 2; half > 0; half /= 2) {
+      __syncthreads();
+      leave(begin, own.y >= half && own.y < 2 * half, own.thread - half * own.nx);
+      __syncthreads();
+#pragma unroll
+      for (int l = 0; l < together; ++l)
+        if (own.y < half && begin + l < L) part(mine[begin + l]).merge(found[l * (threads / 2) + own.thread]);
+    }
     __syncthreads();
-    if (own.y >= half && own.y < 2 * half) found[own.thread - half * own.nx] = mine;
+    leave(begin, own.y == 0, own.x);
     __syncthreads();
-    if (own.y < half) mine.merge(found[own.thread]);
+#pragma unroll
+    for (int l = 0; l < together; ++l)
+      if (begin + l < L) part(mine[begin + l]) = found[l * (threads / 2) + own.x];
   }
-  __syncthreads();
-  if (own.y == 0) found[own.x] = mine;
-  __syncthreads();
-  mine = found[own.x];
 }
 
 //@cuda last_to_arrive
@@ -227,13 +265,9 @@ SINTER_FUNCTION void unpack(const pack<T, L>& p, T (&x)[L]) {
 }
 
 //@cuda exchange_place
-// Where the bytes of a block's values stand in shared memory while they change hands: 16 in 144 are left out, so that
+// Where the bytes of a warp's values stand in shared memory while they change hands: 16 in 144 are left out, so that
 // neither order of reading meets a bank twice.
-SINTER_FUNCTION int exchange_place(int byte) { return byte + byte / 128 * 16; }
-
-//@cuda exchange_size
-template <int bytes>
-SINTER_FUNCTION constexpr int exchange_size() { return bytes + (bytes / 128 + 1) * 16; }
+SINTER_FUNCTION constexpr int exchange_place(int byte) { return byte + byte / 128 * 16; }
 
 //@cuda exchange_memory
 // The same for all that are of one size.
@@ -243,37 +277,45 @@ SINTER_FUNCTION unsigned char* exchange_memory() {
   return scratch;
 }
 
+//@cuda exchange_of_warp
+// The warp's part of it, of so many bytes a thread.
+template <int threads, int bytes_of_thread>
+SINTER_FUNCTION unsigned char* exchange_of_warp() {
+  constexpr int size = exchange_place(32 * bytes_of_thread);
+  return exchange_memory<threads / 32 * size>() + static_cast<int>(threadIdx.x) / 32 * size;
+}
+
 //@cuda to_blocked
-// K vectors a thread, those of the block's threads next to each other, become K * L neighbours a thread. The memory has
+// K vectors a thread, those of the warp's threads next to each other, become K * L neighbours a thread. The memory has
 // room for values of `bytes` bytes.
 template <int threads, int bytes, int K, int L, class T>
 SINTER_FUNCTION void to_blocked(T (&x)[K][L]) {
-  unsigned char* const scratch = exchange_memory<exchange_size<threads * K * L * bytes>()>();
-  const int thread = static_cast<int>(threadIdx.x), size = static_cast<int>(sizeof(pack<T, L>));
-  __syncthreads();  // others may still read what was here
+  unsigned char* const scratch = exchange_of_warp<threads, K * L * bytes>();
+  const int lane = static_cast<int>(threadIdx.x & 31), size = static_cast<int>(sizeof(pack<T, L>));
+  __syncwarp();  // others may still read what was here
 #pragma unroll
   for (int k = 0; k < K; ++k)
-    *reinterpret_cast<pack<T, L>*>(scratch + exchange_place((k * threads + thread) * size)) = pack_of(x[k]);
-  __syncthreads();
+    *reinterpret_cast<pack<T, L>*>(scratch + exchange_place((k * 32 + lane) * size)) = pack_of(x[k]);
+  __syncwarp();
 #pragma unroll
   for (int k = 0; k < K; ++k)
-    unpack(*reinterpret_cast<const pack<T, L>*>(scratch + exchange_place((thread * K + k) * size)), x[k]);
+    unpack(*reinterpret_cast<const pack<T, L>*>(scratch + exchange_place((lane * K + k) * size)), x[k]);
 }
 
 //@cuda to_striped
 // And back.
 template <int threads, int bytes, int K, int L, class T>
 SINTER_FUNCTION void to_striped(T (&x)[K][L]) {
-  unsigned char* const scratch = exchange_memory<exchange_size<threads * K * L * bytes>()>();
-  const int thread = static_cast<int>(threadIdx.x), size = static_cast<int>(sizeof(pack<T, L>));
-  __syncthreads();
+  unsigned char* const scratch = exchange_of_warp<threads, K * L * bytes>();
+  const int lane = static_cast<int>(threadIdx.x & 31), size = static_cast<int>(sizeof(pack<T, L>));
+  __syncwarp();
 #pragma unroll
   for (int k = 0; k < K; ++k)
-    *reinterpret_cast<pack<T, L>*>(scratch + exchange_place((thread * K + k) * size)) = pack_of(x[k]);
-  __syncthreads();
+    *reinterpret_cast<pack<T, L>*>(scratch + exchange_place((lane * K + k) * size)) = pack_of(x[k]);
+  __syncwarp();
 #pragma unroll
   for (int k = 0; k < K; ++k)
-    unpack(*reinterpret_cast<const pack<T, L>*>(scratch + exchange_place((k * threads + thread) * size)), x[k]);
+    unpack(*reinterpret_cast<const pack<T, L>*>(scratch + exchange_place((k * 32 + lane) * size)), x[k]);
 }
 
 /// Tiles of rows that several blocks scan (Merrill and Garland 2016, "Single-pass parallel prefix scan with decoupled
@@ -281,12 +323,21 @@ SINTER_FUNCTION void to_striped(T (&x)[K][L]) {
 /// bytes of what was found, if they fit into two, and a flag, 1: what the tile itself has found, 2: all up to its end.
 /// Larger ones are in the workspace.
 //@cuda next_tile
-// Tiles are handed out in order, so that whoever is waited for has begun.
+// Tiles are handed out in order, so that whoever is waited for has begun. Between two calls the block's threads must
+// have waited for each other.
 SINTER_FUNCTION unsigned next_tile(unsigned* tickets) {
   __shared__ unsigned tile;
   if (threadIdx.x == 0) tile = atomicAdd(tickets, 1u);
   __syncthreads();
   return tile;
+}
+
+//@cuda bring_near
+// Elements that somebody will read soon are fetched into the device's cache, so that who waits for a tile's total
+// doesn't wait for memory, too. One thread in eight asks, for 128 bytes.
+template <class T>
+SINTER_FUNCTION void bring_near(const T* at, bool there) {
+  if (threadIdx.x % 8 == 0 && there) asm volatile("prefetch.global.L2 [%0];" : : "l"(at));
 }
 
 //@cuda tile_state
@@ -318,83 +369,69 @@ SINTER_FUNCTION void store_state(tile_state* at, const tile_state& s, bool order
 
 //@cuda finish_tiles
 // Called when the block has looked back for the last time: the last one leaves the tickets as they were.
-SINTER_FUNCTION void finish_tiles(unsigned* tickets, unsigned tiles, unsigned scans) {
-  if (threadIdx.x >= 32) return;
-  unsigned done = 0;
-  if (threadIdx.x == 0) {
-    __threadfence();  // its flags are there
-    done = atomicAdd(tickets + 1, 1u);
-  }
-  if (__shfl_sync(0xffffffffu, done, 0) != tiles - 1) return;
-  __threadfence();
+SINTER_FUNCTION void finish_tiles(unsigned* tickets, unsigned blocks, unsigned tiles, unsigned scans) {
+  if (!last_to_arrive(tickets + 1, blocks)) return;
   tile_state* const states = reinterpret_cast<tile_state*>(tickets + 4);
-  for (unsigned k = threadIdx.x; k < tiles * scans; k += 32) states[k] = tile_state{};
-  if (threadIdx.x < 2) tickets[threadIdx.x] = 0;
+  for (unsigned k = threadIdx.x; k < tiles * scans; k += blockDim.x) states[k] = tile_state{};
+  if (threadIdx.x == 0) *tickets = 0;
 }
 
 //@cuda look_back
-// What the tiles before this one in its row have found. Each thread looks at one of them, the first thread at the
-// nearest: as many as are likely to be at work at the same time.
-template <int threads, class A>
+// What the tiles before this one in its row have found. The first warp looks at 32 of them at a time, its first thread
+// at the nearest; the others wait.
+template <class A>
 SINTER_FUNCTION A look_back(const A& mine, unsigned* tickets, void* workspace, unsigned scan, long long row,
                             long long tile, long long tiles) {
   constexpr bool fits = sizeof(A) <= 8;
-  constexpr int warps = threads / 32;
   static_assert(sizeof(A) <= 32, "places in the workspace have 32 bytes");
-  __shared__ __align__(16) unsigned char scratch[warps * sizeof(A)];
-  __shared__ int is_last[warps];
-  A* const found = reinterpret_cast<A*>(scratch);
+  __shared__ __align__(16) unsigned char found[sizeof(A)];
   tile_state* const states = reinterpret_cast<tile_state*>(tickets + 4) + scan * tiles + row;
   unsigned char* const places = static_cast<unsigned char*>(workspace) + (scan * tiles + row) * 64;
-  const int thread = static_cast<int>(threadIdx.x), lane = thread & 31, warp = thread / 32;
+  const int lane = static_cast<int>(threadIdx.x);
   const auto publish = [&](const A& x, unsigned flag) {
-    if (thread != 0) return;
+    if (lane != 0) return;
     tile_state s = {{0, 0}, flag, 0};
     if (fits) memcpy(s.bytes, &x, fits ? sizeof(A) : 0);
     else memcpy(places + tile * 64 + (flag - 1) * 32, &x, sizeof(A));
     store_state(states + tile, s, !fits);
   };
-  publish(mine, tile == 0 ? 2 : 1);
-  A earlier = A();
-  bool more = tile > 0;
-  for (long long nearest = tile - 1; more; nearest -= threads) {
-    const long long at = nearest - thread;
-    tile_state s = {{0, 0}, 2, 0};  // before the row there is nothing
-    if (at >= 0) {
-      do s = load_state(states + at, !fits);
-      while (s.flag == 0);
-    }
-    const unsigned whole = __ballot_sync(0xffffffffu, s.flag == 2);
-    const int last = whole == 0 ? 31 : __ffs(static_cast<int>(whole)) - 1;
-    A theirs = A();
-    if (at >= 0 && lane <= last) {
-      if (fits) memcpy(&theirs, s.bytes, fits ? sizeof(A) : 0);
-      else memcpy(&theirs, places + at * 64 + (s.flag - 1) * 32, sizeof(A));
-    }
+  if (lane < 32) {
+    publish(mine, tile == 0 ? 2 : 1);
+    A earlier = A();
+    bool more = tile > 0;
+    for (long long nearest = tile - 1; more; nearest -= 32) {
+      const long long at = nearest - lane;
+      tile_state s = {{0, 0}, 2, 0};  // before the row there is nothing
+      if (at >= 0) {
+        do s = load_state(states + at, !fits);
+        while (s.flag == 0);
+      }
+      const unsigned whole = __ballot_sync(0xffffffffu, s.flag == 2);
+      const int last = whole == 0 ? 31 : __ffs(static_cast<int>(whole)) - 1;
+      A theirs = A();
+      if (at >= 0 && lane <= last) {
+        if (fits) memcpy(&theirs, s.bytes, fits ? sizeof(A) : 0);
+        else memcpy(&theirs, places + at * 64 + (s.flag - 1) * 32, sizeof(A));
+      }
 #pragma unroll
-    for (int distance = 1; distance < 32; distance *= 2) {  // those further back come first
-      A further = shuffled(theirs, lane + distance);
-      if (lane + distance >= 32) continue;
-      further.merge(theirs);
-      theirs = further;
+      for (int distance = 1; distance < 32; distance *= 2) {  // those further back come first
+        A further = shuffled(theirs, lane + distance);
+        if (lane + distance >= 32) continue;
+        further.merge(theirs);
+        theirs = further;
+      }
+      theirs.merge(earlier);  // right in the first thread
+      earlier = theirs;
+      more = whole == 0;
     }
-    __syncthreads();  // others may still read what was here
     if (lane == 0) {
-      found[warp] = theirs;
-      is_last[warp] = whole != 0;
-    }
-    __syncthreads();
-    for (int w = 0; w < warps && more; ++w) {
-      A further = found[w];
-      further.merge(earlier);
-      earlier = further;
-      more = is_last[w] == 0;
+      memcpy(found, &earlier, sizeof(A));
+      earlier.merge(mine);
+      if (tile > 0) publish(earlier, 2);
     }
   }
-  if (tile > 0) {
-    A upto = earlier;
-    upto.merge(mine);
-    publish(upto, 2);
-  }
+  __syncthreads();
+  A earlier;
+  memcpy(&earlier, found, sizeof(A));
   return earlier;
 }

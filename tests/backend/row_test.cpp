@@ -237,4 +237,31 @@ TEST(rows, short_rows_of_other_elements) {
   EXPECT_EQ(sum(broadcast_to(max(rows_of_six, 0, keepdims), {3, 6}), 1).extent(0), 3);
 }
 
+/// So many that a thread may take several, also the last of which there is no whole number.
+TEST(rows, short_rows_in_great_number) {
+  const std::int64_t n = (std::int64_t{1} << 20) + 77;
+  const std::vector<std::int64_t> widths{1, 2, 3, 5};
+  for (const std::int64_t width : widths) {
+    const array x = reshape(remainder(arange(n * width) * 7919, 1009), {n, width}).astype(f32);
+    eval(x);
+    const std::vector<float> v = x.to_vector<float>(), sums = sum(square(x), 1).to_vector<float>();
+    array y = x * 1;
+    eval(y);
+    y(all, 0) += max(y, 1);  // in place
+    const std::vector<float> changed = y.to_vector<float>();
+    for (std::int64_t row = 0; row < n; ++row) {
+      double total = 0;
+      float most = 0;
+      for (std::int64_t k = row * width; k < (row + 1) * width; ++k) {
+        const float element = v[static_cast<std::size_t>(k)];
+        total += static_cast<double>(element * element);
+        most = std::max(most, element);
+      }
+      ASSERT_EQ(sums[static_cast<std::size_t>(row)], static_cast<float>(total)) << row << " of " << width;
+      const auto first = static_cast<std::size_t>(row * width);
+      ASSERT_EQ(changed[first], v[first] + most) << row << " of " << width;
+    }
+  }
+}
+
 }  // namespace

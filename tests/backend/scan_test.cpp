@@ -115,6 +115,24 @@ TEST(scans, rows_of_any_length) {
     }
 }
 
+/// More tiles than blocks run at a time; whole numbers, so that every order of adding gives the same.
+TEST(scans, rows_longer_than_all_blocks_take_at_once) {
+  for (const std::int64_t rows : {std::int64_t{1}, std::int64_t{3}}) {
+    const std::int64_t n = 4000037 / rows;
+    const array x = reshape(remainder(arange(rows * n) * 7919, 1009), {rows, n}).astype(f32);
+    eval(x);
+    const std::vector<float> v = x.to_vector<float>(), sums = cumsum(x, 1).to_vector<float>();
+    const std::vector<double> wide = cumsum(x.astype(f64), 1).to_vector<double>();
+    double total = 0;
+    for (std::int64_t k = 0; k < rows * n; ++k) {
+      const auto at = static_cast<std::size_t>(k);
+      total = (k % n == 0 ? 0 : total) + static_cast<double>(v[at]);
+      ASSERT_EQ(sums[at], static_cast<float>(total)) << k << " of " << rows << " rows";
+      ASSERT_EQ(wide[at], total) << k << " of " << rows << " rows";
+    }
+  }
+}
+
 TEST(scans, long_sums_are_accurate) {
   const std::int64_t n = 300007;
   const host_array got = from_device(cumsum(full({n}, 0.1f, f32) * 1, 0));

@@ -55,6 +55,7 @@ std::vector<golden_case> cases() {
       {"full_sum", [] { array a = floats({40000}); return std::vector{sum(a)}; }},
       {"running_sums", [] { array a = floats({60000}); return std::vector{cumsum(a)}; }},
       {"short_row_norms", [] { array a = floats({40000, 6}); return std::vector{norm(a, 2, 1)}; }},
+      {"rows_of_three", [] { array a = floats({1 << 20, 3}); return std::vector{sqrt(sum(square(a), 1))}; }},
       {"string_reduction", [] { const reduction k{"l2", "T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0"}; array a = floats({20, 30}); return std::vector{k(a, 1)}; }},
       {"string_kernel", [] { const elementwise k{"squared_diff", "T x, T y", "T z", "z = (x - y) * (x - y)"}; array x = floats({30}), y = floats({40}); return std::vector{sqrt(k(x(all, newaxis), y(newaxis, all))) + 1}; }},
       {"wide_indices", [] { array a = floats({6, 7}); return std::vector{a(range(end, begin, -1), all) + 1}; }, true},
