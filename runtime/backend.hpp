@@ -39,6 +39,15 @@ struct index_fault {
   std::int64_t position = 0;  ///< linear position in the loop domain
 };
 
+/// Launches that a device starts together, one after another, as often as asked.
+class launch_list {
+ public:
+  virtual ~launch_list() = default;
+  /// As device::launch. Functions and memory must stay until the list has run for the last time.
+  virtual void add(function& f, std::span<void* const> arguments, const launch_shape& shape) = 0;
+  virtual void start() = 0;
+};
+
 class device {
  public:
   virtual ~device() = default;
@@ -62,6 +71,9 @@ class device {
   virtual std::unique_ptr<function> load(std::span<const std::byte> image, const std::string& entry) = 0;
   /// Starts `f`; `arguments[k]` points at the k-th argument's bytes, read before this returns.
   virtual void launch(function& f, std::span<void* const> arguments, const launch_shape& shape) = 0;
+
+  /// An empty list, or null where starting launches one by one costs no more.
+  virtual std::unique_ptr<launch_list> make_launch_list() { return nullptr; }
 
   /// Where a kernel about to be launched may write its first bad index; an address of the device's.
   virtual index_fault* fault_address() = 0;

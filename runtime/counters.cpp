@@ -24,6 +24,8 @@ all_threads& threads() {
 void add(statistics& s, const counters& c) {
   const auto get = [](const std::atomic<std::uint64_t>& x) { return x.load(std::memory_order_relaxed); };
   s.recorded += get(c.recorded);
+  s.statements += get(c.statements);
+  s.folded += get(c.folded);
   s.evaluations += get(c.evaluations);
   s.launches += get(c.launches);
   s.compiles += get(c.compiles);

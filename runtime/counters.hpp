@@ -11,7 +11,7 @@ namespace sinter::runtime {
 
 /// Events of one thread, which alone writes them.
 struct counters {
-  std::atomic<std::uint64_t> recorded{0}, evaluations{0}, launches{0}, compiles{0}, cache_hits{0}, bytes_to_device{0},
+  std::atomic<std::uint64_t> recorded{0}, statements{0}, folded{0}, evaluations{0}, launches{0}, compiles{0}, cache_hits{0}, bytes_to_device{0},
       bytes_to_host{0}, synchronizations{0};
 };
 

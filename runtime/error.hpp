@@ -25,6 +25,8 @@ class shape_error : public error { using error::error; };
 class type_error : public error { using error::error; };
 /// An index outside its axis, known when recording or found on the device.
 class index_error : public error { using error::error; };
+/// A loop inside a kernel that has not ended after as many iterations as it may have.
+class loop_error : public error { using error::error; };
 /// A file that can't be read or written, or isn't what it claims to be.
 class io_error : public error { using error::error; };
 /// A fault of the library itself; please report it.

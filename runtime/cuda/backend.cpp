@@ -33,12 +33,16 @@ class cuda_device final : public device {
   void synchronize() override;
   std::unique_ptr<function> load(std::span<const std::byte> image, const std::string& entry) override;
   void launch(function& f, std::span<void* const> arguments, const launch_shape& shape) override;
+  std::unique_ptr<launch_list> make_launch_list() override;
   index_fault* fault_address() override;
   bool take_fault(index_fault& out) override;
 
   /// Unloads a module once nothing that runs can be of it. Failures don't matter any more.
   void unload(CUmodule m) noexcept;
   const driver& api() const { return cu_; }
+  void start_graph(CUgraphExec g);
+  /// Frees a graph once nothing that runs can be of it.
+  void retire(CUgraphExec g) noexcept;
   int attribute(CUdevice_attribute which) const;
 
  private:
@@ -64,6 +68,8 @@ class cuda_device final : public device {
   CUdeviceptr fault_ = 0;                  ///< an index_fault on the device
   std::atomic<bool> may_have_fault_{false};  ///< a kernel was given fault_ since the last look
   std::mutex fault_guard_;
+  std::vector<CUgraphExec> retired_;         ///< graphs that may still run
+  std::mutex retired_guard_;
 };
 
 class cuda_function final : public function {
@@ -213,7 +219,22 @@ void cuda_device::copy_to_host(void* to, const void* from, std::size_t bytes) {
 }
 
 void cuda_device::synchronize() {
+  std::vector<CUgraphExec> done;
+  {
+    const std::lock_guard lock(retired_guard_);
+    done.swap(retired_);
+  }
   check(bound([&] { return cu_.cuStreamSynchronize(stream_); }), "waiting for the CUDA device");
+  for (const CUgraphExec g : done) cu_.cuGraphExecDestroy(g);
+}
+
+void cuda_device::start_graph(CUgraphExec g) {
+  check(bound([&] { return cu_.cuGraphLaunch(g, stream_); }), "starting a list of launches");
+}
+
+void cuda_device::retire(CUgraphExec g) noexcept {
+  const std::lock_guard lock(retired_guard_);
+  retired_.push_back(g);
 }
 
 std::unique_ptr<function> cuda_device::load(std::span<const std::byte> image, const std::string& entry) {
@@ -257,6 +278,61 @@ void cuda_device::launch(function& f, std::span<void* const> arguments, const la
               fmt::format("{}: launching a kernel of grid [{}], block [{}], {} bytes of shared memory", name_,
                           fmt::join(shape.grid, ", "), fmt::join(shape.block, ", "), shape.shared_bytes)
                   .c_str());
+}
+
+namespace {
+
+/// A graph whose kernels follow each other: between two of them the device needs less than a microsecond.
+class cuda_launch_list final : public launch_list {
+ public:
+  explicit cuda_launch_list(cuda_device& owner) : owner_(owner) {
+    check(owner.api(), owner.api().cuGraphCreate(&graph_, 0), "making a list of launches");
+  }
+  cuda_launch_list(const cuda_launch_list&) = delete;
+  cuda_launch_list& operator=(const cuda_launch_list&) = delete;
+  ~cuda_launch_list() override {
+    if (gpu::ending()) return;
+    owner_.api().cuGraphDestroy(graph_);
+    if (ready_) owner_.retire(ready_);
+  }
+
+  void add(function& f, std::span<void* const> arguments, const launch_shape& shape) override {
+    CUDA_KERNEL_NODE_PARAMS node{};
+    node.func = static_cast<cuda_function&>(f).code(shape.shared_bytes);
+    node.gridDimX = shape.grid[0];
+    node.gridDimY = shape.grid[1];
+    node.gridDimZ = shape.grid[2];
+    node.blockDimX = shape.block[0];
+    node.blockDimY = shape.block[1];
+    node.blockDimZ = shape.block[2];
+    node.sharedMemBytes = shape.shared_bytes;
+    node.kernelParams = const_cast<void**>(arguments.data());
+    CUgraphNode added = nullptr;
+    const CUgraphNode before = last_;
+    check(owner_.api(), owner_.api().cuGraphAddKernelNode(&added, graph_, before ? &before : nullptr, before ? 1 : 0, &node),
+          "adding to a list of launches");
+    last_ = added;
+  }
+
+  void start() override {
+    if (!ready_) check(owner_.api(), owner_.api().cuGraphInstantiate(&ready_, graph_, 0), "making ready a list of launches");
+    owner_.start_graph(ready_);
+  }
+
+ private:
+  static void check(const driver& api, CUresult result, const char* what) { gpu::check(api, result, what); }
+
+  cuda_device& owner_;
+  CUgraph graph_ = nullptr;
+  CUgraphExec ready_ = nullptr;
+  CUgraphNode last_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<launch_list> cuda_device::make_launch_list() {
+  bind();
+  return std::make_unique<cuda_launch_list>(*this);
 }
 
 index_fault* cuda_device::fault_address() {

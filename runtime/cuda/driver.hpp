@@ -37,7 +37,13 @@ namespace sinter::runtime::gpu {
   ENTRY(cuModuleUnload)             \
   ENTRY(cuFuncGetAttribute)         \
   ENTRY(cuFuncSetAttribute)         \
-  ENTRY(cuLaunchKernel)
+  ENTRY(cuLaunchKernel)             \
+  ENTRY(cuGraphCreate)              \
+  ENTRY(cuGraphDestroy)             \
+  ENTRY(cuGraphAddKernelNode)       \
+  ENTRY(cuGraphInstantiate)         \
+  ENTRY(cuGraphLaunch)              \
+  ENTRY(cuGraphExecDestroy)
 
 /// The table of entry points, named as cuda.h names them after its renaming.
 struct driver {
