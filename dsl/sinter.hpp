@@ -1,4 +1,4 @@
-// Everything but the opt-in headers (complex.hpp).
+// Everything but the opt-in headers (complex.hpp, struct_state.hpp).
 #pragma once
 
 #include "array.hpp"
@@ -10,6 +10,7 @@
 #include "index.hpp"
 #include "join.hpp"
 #include "linear_algebra.hpp"
+#include "loops.hpp"
 #include "masks.hpp"
 #include "math.hpp"
 #include "maybe.hpp"

@@ -13,6 +13,9 @@ namespace {
 
 constexpr std::uint32_t no_origin = 0xffffffffu;
 
+/// What is known once its loop has run.
+bool ends_loop(op code) { return is_reduction(code) || code == op::iterate; }
+
 }  // namespace
 
 /// Calls f with every value that instruction `i` of the graph uses.
@@ -22,18 +25,21 @@ void lowering::for_each_operand(const inst& i, F&& f) const {
     for (const linear_term& t : lin_.terms(raw_forms_[raw_form_number]))
       if (!atoms_[t.atom].is_dim) f(atoms_[t.atom].computed);
   };
-  if (i.code == op::call || i.code == op::reduce_call) {
-    const call& c = calls_[i.attr];
-    for (std::uint32_t k = 0; k < c.count; ++k) f(call_operands_[c.first + k]);
-    return;
-  }
+  const auto of_list = [&](const auto& x) {
+    for (std::uint32_t k = 0; k < x.count; ++k) f(call_operands_[x.first + k]);
+  };
+  if (i.code == op::call || i.code == op::reduce_call) return of_list(calls_[i.attr]);
+  if (i.code == op::iterate) return of_list(iterations_[i.attr]);
+  if (i.code == op::carry || i.code == op::proceed) return f(i.arg[0]);
   for (const value a : i.arg)
     if (a != value::none) f(a);
   if (i.code == op::index) of_form(i.attr);
   if (i.code == op::load || i.code == op::store || i.code == op::atomic) of_form(raw_accesses_[i.attr].form);
 }
 
-std::uint32_t lowering::loops_of(const inst& i) const { return i.code == op::reduce_call ? raw(i.arg[1]) : i.attr; }
+std::uint32_t lowering::loops_of(const inst& i) const {
+  return i.code == op::reduce_call || i.code == op::iterate ? raw(i.arg[1]) : i.attr;
+}
 
 void lowering::arrange() {
   kernel& k = out_->ir;
@@ -64,7 +70,12 @@ void lowering::find_stages() {
     for_each_operand(i, [&](value x) {
       for (std::uint32_t d = 0; d <= spaces_[space_[raw(x)]].depth; ++d) own[d] = std::max(own[d], stages_[raw(x)][d]);
     });
-    if (is_reduction(i.code)) {
+    for (std::uint32_t s = space_[v]; s != 0; s = spaces_[s].parent) {  // what comes after `proceed` runs after it
+      const value gate = spaces_[s].proceed;
+      const std::uint32_t d = spaces_[s].depth;
+      if (gate != value::none && v > raw(gate)) own[d] = std::max(own[d], stages_[raw(gate)][d]);
+    }
+    if (ends_loop(i.code)) {
       const std::uint32_t depth = spaces_[space_[v]].depth;
       ++own[depth];
       for (std::uint32_t d = depth + 1; d < own.size(); ++d) own[d] = 0;
@@ -91,7 +102,7 @@ std::vector<value> lowering::needed_for(std::uint32_t space, std::span<const val
     list.push_back(v);
   };
   for (const value s : sinks) {
-    const bool own = is_reduction(graph_[raw(s)].code) && loops_of(graph_[raw(s)]) == space;
+    const bool own = ends_loop(graph_[raw(s)].code) && loops_of(graph_[raw(s)]) == space;
     if (own) for_each_operand(graph_[raw(s)], add);
     else add(s);
   }
@@ -117,7 +128,7 @@ void lowering::run_space(std::uint32_t space, std::span<const value> sinks, valu
         const inst& i = graph_[raw(v)];
         if (is_store(v) != stores) continue;
         const std::uint16_t own = stages_[raw(v)][depth];
-        if (is_reduction(i.code) && space_[raw(v)] == space) {
+        if (ends_loop(i.code) && space_[raw(v)] == space) {
           if (own == stage + 1) inner.push_back({loops_of(i), v});
         } else if (own == stage && space_[raw(v)] == space) {
           copy(v, loop);
@@ -134,7 +145,7 @@ void lowering::run_space(std::uint32_t space, std::span<const value> sinks, valu
     }
   }
   for (const value s : sinks)
-    if (is_reduction(graph_[raw(s)].code) && loops_of(graph_[raw(s)]) == space) copy(s, loop);
+    if (ends_loop(graph_[raw(s)].code) && loops_of(graph_[raw(s)]) == space) copy(s, loop);
   for (const value v : list) place_[raw(v)] = value::none;
 }
 
@@ -153,19 +164,27 @@ value lowering::copy(value v, value loop) {
   kernel& k = out_->ir;
   inst i = graph_[raw(v)];
   i.reserved = 0;
+  const auto list = [&](std::uint32_t first, std::uint32_t count) {
+    const auto here = static_cast<std::uint32_t>(k.call_operands.size());
+    for (std::uint32_t o = first; o < first + count; ++o) k.call_operands.push_back(place_[raw(call_operands_[o])]);
+    return here;
+  };
   if (i.code == op::call || i.code == op::reduce_call) {
     const call& c = calls_[i.attr];
     i.attr = static_cast<std::uint32_t>(k.calls.size());
-    k.calls.push_back({c.kernel, static_cast<std::uint32_t>(k.call_operands.size()), c.count, c.outputs});
-    for (std::uint32_t o = 0; o < c.count; ++o) k.call_operands.push_back(place_[raw(call_operands_[c.first + o])]);
+    k.calls.push_back({c.kernel, list(c.first, c.count), c.count, c.outputs});
+  } else if (i.code == op::iterate) {
+    const iteration& t = iterations_[i.attr];
+    i.attr = static_cast<std::uint32_t>(k.iterations.size());
+    k.iterations.push_back({list(t.first, t.count), t.count, t.states});
   }
-  if (i.code == op::reduce_call) i.arg[1] = value::none;
+  const bool named = i.code == op::reduce_call || i.code == op::iterate || i.code == op::carry || i.code == op::proceed;
+  const bool in_loop = named || is_reduction(i.code) || is_scan(i.code);
+  if (named) i.arg[1] = value::none;
   for (value& a : i.arg)
     if (a != value::none) a = place_[raw(a)];
-  if (is_reduction(i.code) || is_scan(i.code)) {
-    i.arg[1] = loop;
-    if (i.code != op::reduce_call) i.attr = 0;
-  }
+  if (in_loop) i.arg[1] = loop;
+  if (in_loop && !named) i.attr = 0;
   if (i.code == op::index) i.attr = instance_of_form(i.attr);
   if (i.code == op::load || i.code == op::store || i.code == op::atomic) i.attr = instance_of_access(i.attr);
   k.body.push_back(i);

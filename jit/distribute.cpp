@@ -45,6 +45,7 @@ struct lowering::loop_facts {
   std::int64_t outer = 1, inner = 1;  ///< of the loop with the most iterations: all its dims but the last, and the last
   std::int64_t elements = 1;          ///< of the domain
   int loops = 0;
+  bool beside = false;                ///< serial loops stand beside them: not what threads can share
   bool stages = false;                ///< some loop needs what another found
   bool reduces = false, scans = false, scans_floats = false;
   bool one_dim = true;                ///< each loop has a single dim
@@ -61,6 +62,7 @@ lowering::loop_facts lowering::look_at_loops() {
   loop_facts f;
   for (std::uint32_t d = 0; d < k.domain_rank; ++d) f.elements *= final_extents_[d];
   std::vector<std::uint32_t> open;  // loop instructions
+  std::uint32_t apart = 0;          // loops open from a serial one on that stands in no other: all of it is one thread's
   std::vector<bool> found(k.body.size());
   std::vector<std::pair<std::uint32_t, std::uint32_t>> seen;  // (loop number, origin) of loads in outermost loops
   const auto in_form = [&](const form& x) {
@@ -71,12 +73,21 @@ lowering::loop_facts lowering::look_at_loops() {
     if (std::ranges::any_of(i.arg, [&](value a) { return a != value::none && found[raw(a)]; })) return true;
     if (i.code == op::index) return in_form(k.forms[i.attr]);
     if (i.code == op::load || i.code == op::store || i.code == op::atomic) return in_form(k.forms[k.accesses[i.attr].form]);
-    if (i.code != op::call && i.code != op::reduce_call) return false;
-    const auto operands = k.call_operands.begin() + k.calls[i.attr].first;
-    return std::any_of(operands, operands + k.calls[i.attr].count, [&](value a) { return found[raw(a)]; });
+    const auto in_list = [&](const auto& x) {
+      const auto operands = k.call_operands.begin() + x.first;
+      return std::any_of(operands, operands + x.count, [&](value a) { return found[raw(a)]; });
+    };
+    if (i.code == op::call || i.code == op::reduce_call) return in_list(k.calls[i.attr]);
+    return i.code == op::iterate && in_list(k.iterations[i.attr]);
   };
   for (std::uint32_t v = 0; v < k.body.size(); ++v) {
     const inst& i = k.body[v];
+    if (i.code == op::loop && (apart > 0 || (open.empty() && k.loops[i.attr].serial != 0))) ++apart;
+    if (apart > 0) {
+      f.beside = true;
+      apart -= i.code == op::end;
+      continue;
+    }
     const bool uses = uses_result(i);
     found[v] = uses || (is_reduction(i.code) && open.size() == 1);
     if (i.code == op::loop) {
@@ -160,6 +171,7 @@ void lowering::distribute() {
   a.shared_bytes = 0;
   if (k.loops.empty()) return;
   loop_facts f = look_at_loops();
+  if (f.loops == 0 || f.beside) return;  // each thread runs the loops of its element
   count_neighbours(true, f);
   count_neighbours(false, f);
   const bool columns = f.along_domain > f.along_loop && final_extents_[k.domain_rank - 1] > 1;

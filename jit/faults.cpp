@@ -16,7 +16,7 @@ constexpr std::size_t launches_remembered = 4096;
 
 struct launch_log {
   std::mutex mutex;
-  std::deque<std::vector<place>> sites;
+  std::deque<std::vector<check_site>> sites;
   std::int64_t first = 1;  ///< number of sites.front()
 };
 
@@ -27,7 +27,7 @@ launch_log& log_of_launches() {
 
 }  // namespace
 
-std::int64_t register_launch(std::span<const place> check_sites) {
+std::int64_t register_launch(std::span<const check_site> check_sites) {
   launch_log& l = log_of_launches();
   const std::lock_guard lock(l.mutex);
   l.sites.emplace_back(check_sites.begin(), check_sites.end());
@@ -41,7 +41,7 @@ std::int64_t register_launch(std::span<const place> check_sites) {
 void throw_on_fault(runtime::device& d) {
   runtime::index_fault f;
   if (!d.take_fault(f)) return;
-  place site;
+  check_site site;
   {
     launch_log& l = log_of_launches();
     const std::lock_guard lock(l.mutex);
@@ -50,9 +50,13 @@ void throw_on_fault(runtime::device& d) {
         f.ordinal < static_cast<std::int32_t>(l.sites[static_cast<std::size_t>(k)].size()))
       site = l.sites[static_cast<std::size_t>(k)][static_cast<std::size_t>(f.ordinal)];
   }
+  if (site.iterations)
+    throw loop_error(error_text(fmt::format("a loop has not ended after {} iterations (element {} of the result)",
+                                            f.size, f.position),
+                                site.at, "raise its limit, or see that its condition becomes false"));
   throw_index_error(fmt::format("index {} is out of range for an axis of {} elements (element {} of the result)", f.index,
                                 f.size, f.position),
-                    site, "found while the kernel ran; that element was taken as 0, or not written");
+                    site.at, "found while the kernel ran; that element was taken as 0, or not written");
 }
 
 }  // namespace sinter::jit

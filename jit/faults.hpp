@@ -1,16 +1,17 @@
 // From the fault record a kernel wrote to the index_error of the line that recorded the index.
 #pragma once
 
+#include "jit/lower.hpp"
 #include "runtime/backend.hpp"
 
 #include <span>
 
 namespace sinter::jit {
 
-/// Remembers the lines of a launch's index checks; returns the number the launch passes to its kernel.
-std::int64_t register_launch(std::span<const place> check_sites);
+/// Remembers the lines of a launch's checks; returns the number the launch passes to its kernel.
+std::int64_t register_launch(std::span<const check_site> check_sites);
 
-/// After a wait: throws index_error when a kernel of `d` met a bad index.
+/// After a wait: throws index_error when a kernel of `d` met a bad index, loop_error when a loop did not end.
 void throw_on_fault(runtime::device& d);
 
 }  // namespace sinter::jit

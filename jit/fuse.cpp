@@ -1,6 +1,8 @@
 #include "jit/fuse_internal.hpp"
 
+#include "jit/loops.hpp"
 #include "jit/user_kernel.hpp"
+#include "runtime/error.hpp"
 
 #include <algorithm>
 
@@ -42,6 +44,9 @@ void planner::collect(node* root) {
   stack.assign(1, {root, 0});
   while (!stack.empty()) {
     auto& [n, next] = stack.back();
+    if (n->code == op::state)
+      throw_type_error("a state of a loop is read while the loop is recorded: it has no value yet", n->site,
+                       "read it after the loop");
     if (next == 0 && where_.find(n)) {
       stack.pop_back();
       continue;
@@ -62,7 +67,9 @@ void planner::collect(node* root) {
 }
 
 bool planner::moves_elements(const node* user, std::size_t operand) {
+  if (user->code == op::iterate && operand >= user->facts->loop->states.size() && user->facts->loop->moves) return true;
   const bool same = is_elementwise(user->code) || user->code == op::call || user->code == op::result ||
+                    user->code == op::iterate ||
                     (user->code == op::update && operand == 0);
   return !same || user->extents != user->operands()[operand]->extents;
 }
@@ -111,7 +118,8 @@ void planner::weigh(std::uint32_t k) {
 void planner::keep_options_apart(item& i) {
   if ((i.n->code == op::call || i.n->code == op::reduce_call) && !i.n->facts->kernel->options.empty())
     for (node* x : i.n->operands()) store(x, cut_reason::options);
-  if (i.n->code != op::result || i.n->operands()[0]->facts->kernel->options.empty()) return;
+  if (i.n->code != op::result || i.n->operands()[0]->code == op::iterate) return;
+  if (i.n->operands()[0]->facts->kernel->options.empty()) return;
   i.alone = i.n->operands()[0];
   mark(i, cut_reason::options);
 }
@@ -139,6 +147,7 @@ void planner::sum_operands(item& i) {
     i.level = std::max(i.level, s->level);
   }
   i.work += i.n->code == op::join || i.n->code == op::update ? 1 : own_operations(i.n);
+  if (i.n->code == op::iterate) i.work = i.cost = 1 << 20;  // nobody wants to run it twice
   if (i.n->code == op::scatter) ++i.level;  // after the launch that may have to copy the base
 }
 
@@ -147,6 +156,7 @@ std::int32_t planner::own_operations(const node* n) {
   if (n->code == op::update) return 2 + 2 * n->extents.rank();
   if (n->code == op::scalar) return 0;
   if (n->code == op::reduce_deviations) return 24;
+  if (n->code == op::iterate) return 8 + n->facts->loop->operations;
   if (is_reduction(n->code)) return 8;  // a loop costs a compiler more than an instruction
   return n->code == op::join ? 4 * n->operand_count : 1;
 }
@@ -207,7 +217,7 @@ item* planner::storable(node* x) {
   while (!x->values()) {
     item& s = items_[at(x)];
     if (s.stored || x->code == op::scalar || x->code == op::iota) return nullptr;
-    if (x->code == op::call || x->code == op::reduce_call) return nullptr;
+    if (x->code == op::call || x->code == op::reduce_call || x->code == op::iterate) return nullptr;
     if (x->code != op::view && x->code != op::reshape) return &s;
     x = x->operands()[0];
   }
@@ -215,7 +225,7 @@ item* planner::storable(node* x) {
 }
 
 void planner::store_if_costly(item& i) {
-  if (i.n->code == op::call || i.n->code == op::reduce_call || i.n->code == op::scalar) return;
+  if (i.n->code == op::call || i.n->code == op::reduce_call || i.n->code == op::iterate || i.n->code == op::scalar) return;
   const bool computes = i.n->code != op::view && i.n->code != op::reshape && i.n->code != op::gather &&
                         i.n->code != op::join;
   if (!computes) return;
@@ -246,6 +256,7 @@ std::string_view to_string(cut_reason r) {
     case cut_reason::scatter: return "scatter: written at computed places, which takes memory";
     case cut_reason::overlap: return "overlap: other elements of what it is written to are read for it";
     case cut_reason::reduction: return "reduction: those who read its result don't run over the same rows";
+    case cut_reason::loop: return "loop: each element runs it once, where its result is stored";
     case cut_reason::scan: return "scan: its result is read elsewhere than where it is found";
   }
   return "";

@@ -13,7 +13,9 @@
 namespace sinter::jit {
 
 /// Why a value is written to memory although nobody asked for it.
-enum class cut_reason : std::uint8_t { operations, inputs, recompute, reduction, scan, options, scatter, overlap };
+enum class cut_reason : std::uint8_t {
+  operations, inputs, recompute, reduction, scan, loop, options, scatter, overlap
+};
 std::string_view to_string(cut_reason r);
 
 struct cut {

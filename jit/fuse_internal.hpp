@@ -31,6 +31,7 @@ struct item {
   std::uint32_t shifted_uses = 0;  ///< moved ones that read it elsewhere than at the elements of one broadcast
   // Reductions and scans that run in the launch of whoever uses this (rows.cpp):
   bool reduces = false;            ///< there are some
+  enum : std::uint8_t { no_loop, at_own_element, elsewhere } iterates = no_loop;  ///< it runs the loop of an op::iterate
   bool scans = false;              ///< a scan is among them, along the one long axis that is not in rows
   std::uint32_t rows = 0;          ///< the axes of extent > 1 that they depend on
   std::uint8_t nesting = 0;        ///< loops in their loops
@@ -80,6 +81,8 @@ class planner {
   std::optional<std::uint32_t> rows_through(const node* user, std::size_t k, const item& s) const;
   void open_rows(item& i);
   static void close(item& i);
+  void open_iterates(item& i);
+  bool iterates(const target& t);
   bool fits_rows(const item& i, const item& s, std::uint32_t rows) const;
   bool reduces_in_rows(const item& i, const item& s) const;
   bool agree(const item& i, const item& first, const item& s, std::uint32_t rows) const;
@@ -112,6 +115,7 @@ class planner {
   static bool only_leads_on(const item& i);
   bool worth_in_place(const item& i);
   void find_releases();
+  void count_reference(const node* x, std::uint32_t count, bool moved);
   bool may_take(const node* taker, const node* giver);
   void take(node* giver);
   node* last_reader_of(const item& i);

@@ -4,6 +4,7 @@
 #include "jit/interpret_machine.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace sinter::jit {
 
@@ -21,7 +22,8 @@ int chunk_for(std::int64_t count, std::int64_t inside) {
 /// Whether operand number `a` is a value, not the loop that an instruction belongs to.
 bool is_value(const inst& i, int a) {
   if (i.arg[a] == value::none || i.code == op::end) return false;
-  return a != 1 || !(is_reduction(i.code) || is_scan(i.code));
+  const bool serial = i.code == op::carry || i.code == op::proceed || i.code == op::iterate;
+  return a != 1 || !(serial || is_reduction(i.code) || is_scan(i.code));
 }
 
 }  // namespace
@@ -93,10 +95,19 @@ void machine::lay_out_registers() {
   places_.clear();
   extras_.clear();
   for (const inst& i : kernel_->body) {
-    SINTER_CHECK(i.code != op::call && i.code != op::result && i.code != op::reduce_call);
+    const bool of_loop = i.code == op::result && (*kernel_)[i.arg[0]].code == op::iterate;
+    SINTER_CHECK(i.code != op::call && (i.code != op::result || of_loop) && i.code != op::reduce_call);
     const bool accumulates = is_reduction(i.code) || is_scan(i.code);
-    places_.push_back(take(with_lane(i.type, []<class T>(std::type_identity<T>) { return sizeof(T); })));
-    extras_.push_back(i.code == op::bound ? take(sizeof(bool)) : accumulates ? take(accumulator_size) : 0);
+    const auto lane_of = [](dtype t) { return with_lane(t, []<class T>(std::type_identity<T>) { return sizeof(T); }); };
+    if (of_loop) {  // a state's own place
+      const iteration& t = kernel_->iterations[(*kernel_)[i.arg[0]].attr];
+      places_.push_back(places_[raw(kernel_->call_operands[t.first + i.attr])]);
+    } else {
+      places_.push_back(take(lane_of(i.type)));
+    }
+    const std::size_t extra = i.code == op::bound ? sizeof(bool) : accumulates ? accumulator_size
+                              : i.code == op::carry ? lane_of(i.type) : 0;
+    extras_.push_back(extra == 0 ? 0 : take(extra));
   }
   if (memory_.size() < used) memory_.resize(used);
 }
@@ -118,6 +129,8 @@ void machine::plan_loops() {
       p.longest_inside = 0;
       p.outside.clear();
       p.accumulating.clear();
+      p.serial = kernel_->loops[i.attr].serial != 0;
+      p.carries.clear();
       plan_of_[v] = used;
       open_.push_back(used++);
     } else if (i.code == op::end) {
@@ -126,10 +139,13 @@ void machine::plan_loops() {
       p.end = v;
       open_.pop_back();
       std::int64_t& around = open_.empty() ? longest_ : plans_[open_.back()].longest_inside;
-      around = std::max({around, p.longest_inside, extent_of_innermost(p)});
+      around = std::max({around, p.longest_inside, p.serial ? 0 : extent_of_innermost(p)});
     } else if (is_reduction(i.code) || is_scan(i.code)) {
       SINTER_CHECK(!open_.empty());
       plans_[open_.back()].accumulating.push_back(value{v});
+    } else if (i.code == op::carry) {
+      SINTER_CHECK(!open_.empty());
+      plans_[open_.back()].carries.push_back(value{v});
     }
   }
   SINTER_CHECK(open_.empty());
@@ -144,6 +160,9 @@ void machine::use_operands(const inst& i) {
   if (open_.empty()) return;
   for (int a = 0; a < 3; ++a)
     if (is_value(i, a)) use(i.arg[a]);
+  if (i.code == op::iterate)
+    for (std::uint32_t o = 0; o < kernel_->iterations[i.attr].count; ++o)
+      use(kernel_->call_operands[kernel_->iterations[i.attr].first + o]);
   const bool accesses = i.code == op::load || i.code == op::store || i.code == op::atomic;
   if (!accesses && i.code != op::index) return;
   const bound_form& f = forms_[accesses ? kernel_->accesses[i.attr].form : i.attr];
@@ -187,7 +206,8 @@ void machine::execute(std::size_t first, std::size_t last) {
   for (std::size_t v = first; v < last; ++v) {
     if (kernel_->body[v].code == op::loop) {
       const loop_plan& p = plans_[plan_of_[v]];
-      run_loop(p);
+      if (p.serial) run_serial(p);
+      else run_loop(p);
       v = p.end;
     } else {
       step(kernel_->body[v], value{static_cast<std::uint32_t>(v)});
@@ -206,6 +226,11 @@ void machine::step(const inst& i, value v) {
     case op::load: load(i, v); break;
     case op::store: store(i); break;
     case op::atomic: combine(i); break;
+    case op::end:
+    case op::result:
+    case op::carry: break;  // run_serial() and take_next() have filled it
+    case op::proceed: proceed(i); break;
+    case op::iterate: take_next(i); break;
     case op::convert: convert(type_of(i.arg[0]), i.type, at(v), at(i.arg[0]), count_); break;
     default:
       if (is_elementwise(i.code)) compute(i, v);
@@ -237,6 +262,8 @@ void machine::run_loop(const loop_plan& p) {
   const std::uint32_t lane_dim = lane_dim_;
   const bool in_turn = in_turn_, along = elements == 1;
   const std::int64_t position = position_;
+  const std::vector<std::uint8_t> active = active_;
+  if (along && !active.empty()) active_.assign(block, active[0]);
   for (const value v : p.accumulating) start((*kernel_)[v], type_of((*kernel_)[v].arg[0]), extra(v), elements);
   if (along) {
     const int lanes = static_cast<int>(std::min<std::int64_t>(block, extent_of_innermost(p)));
@@ -248,6 +275,7 @@ void machine::run_loop(const loop_plan& p) {
   lane_dim_ = lane_dim;
   in_turn_ = in_turn;
   position_ = position;
+  active_ = active;
   for (const value v : p.accumulating) {
     const inst& i = (*kernel_)[v];
     if (is_reduction(i.code)) finish(i, type_of(i.arg[0]), extra(v), at(v), elements);
@@ -274,6 +302,55 @@ void machine::iterate(const loop_plan& p, bool along) {
     }
     done += n;
   } while (turn_outer(dims));
+}
+
+/// All lanes go through it together, until the last of them has left.
+void machine::run_serial(const loop_plan& p) {
+  const loop_dims& dims = kernel_->loops[kernel_->body[p.begin].attr];
+  const std::vector<std::uint8_t> around = active_;
+  if (active_.empty()) active_.assign(static_cast<std::size_t>(count_), 1);
+  const auto lane_bytes = [this](value v) {
+    return static_cast<std::size_t>(count_) *
+           with_lane(type_of(v), []<class T>(std::type_identity<T>) { return sizeof(T); });
+  };
+  for (const value v : p.carries) std::memcpy(extra(v), at((*kernel_)[v].arg[0]), lane_bytes(v));
+  for (const value v : p.carries) std::memcpy(at(v), extra(v), lane_bytes(v));
+  const std::int64_t n = extents_[dims.first];
+  for (std::int64_t c = 0; c < n; ++c) {
+    counters_[dims.first] = c;
+    execute(p.begin + 1, p.end);
+    if (std::none_of(active_.begin(), active_.begin() + count_, [](std::uint8_t a) { return a != 0; })) break;
+  }
+  active_ = around;
+}
+
+/// Takes lanes out of the loop. Those whose condition holds when there is no iteration left are reported.
+void machine::proceed(const inst& i) {
+  const bool* holds = lanes<bool>(i.arg[0]);
+  const std::uint32_t d = kernel_->loops[(*kernel_)[i.arg[1]].attr].first;
+  const bool last = i.attr != check::none && counters_[d] + 1 == extents_[d];
+  for (int l = 0; l < count_; ++l) {
+    if (active_[static_cast<std::size_t>(l)] == 0) continue;
+    if (holds[l] && last) report(i.attr, counters_[d], number(kernel_->checks[i.attr].size), l);
+    if (!holds[l] || last) active_[static_cast<std::size_t>(l)] = 0;
+  }
+}
+
+/// The next states of the lanes that are still in the loop. States may be each other's next.
+void machine::take_next(const inst& i) {
+  const iteration& t = kernel_->iterations[i.attr];
+  const auto operand = [&](std::uint32_t k) { return kernel_->call_operands[t.first + k]; };
+  for (const bool into_place : {false, true})
+    for (std::uint32_t k = 0; k < t.states; ++k) {
+      const value state = operand(k), next = operand(t.states + k);
+      with_lane(type_of(state), [&]<class T>(std::type_identity<T>) {
+        T* kept = static_cast<T*>(extra(state));
+        const T* from = into_place ? kept : lanes<T>(next);
+        T* to = into_place ? lanes<T>(state) : kept;
+        for (int l = 0; l < count_; ++l)
+          if (active_[static_cast<std::size_t>(l)] != 0) to[l] = from[l];
+      });
+    }
 }
 
 /// The next counters of the loop's dims but the innermost; false after the last.

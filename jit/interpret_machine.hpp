@@ -39,6 +39,8 @@ class machine {
     std::int64_t longest_inside = 0;   ///< most iterations of a loop in it, along that one's innermost dim
     std::vector<value> outside;        ///< what comes from before it and is used in it
     std::vector<value> accumulating;   ///< its reductions and scans
+    bool serial = false;
+    std::vector<value> carries;        ///< serial: its states
   };
 
   struct alignas(64) line {
@@ -76,6 +78,9 @@ class machine {
   void take_in(const inst& i, value v);
   void run_loop(const loop_plan& p);
   void iterate(const loop_plan& p, bool along);
+  void run_serial(const loop_plan& p);
+  void proceed(const inst& i);
+  void take_next(const inst& i);
   bool turn_outer(const loop_dims& dims);
   void spread(value v, int count);
 
@@ -97,6 +102,7 @@ class machine {
   std::int64_t launch_ = 0, row_ = 0;
   std::uint32_t lane_dim_ = 0;  ///< the dim that lanes lie along; its counter is the first lane's
   int count_ = 0;               ///< lanes at work
+  std::vector<std::uint8_t> active_;  ///< by lane: whether it is still in the serial loops around; empty: all are
   bool in_turn_ = false;        ///< whether lanes are iterations of the innermost open loop, not elements
   std::int64_t position_ = 0;   ///< iterations of that loop before this one (before the first lane's)
   std::vector<std::int64_t> counters_, extents_;

@@ -60,6 +60,7 @@ void machine::bound(const inst& i, value v) {
     out[l] = 0;
     good[l] = false;
     if (asked != nullptr && !asked[l]) continue;
+    if (!active_.empty() && active_[static_cast<std::size_t>(l)] == 0) continue;
     const std::int64_t x = is_unsigned && wanted[l] < 0 ? INT64_MAX : wanted[l];
     const std::int64_t place = x < 0 ? x + size : x;
     good[l] = place >= 0 && place < size;

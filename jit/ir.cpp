@@ -19,6 +19,7 @@ void kernel::clear() {
   loops.clear();
   staged.clear();
   calls.clear();
+  iterations.clear();
   call_operands.clear();
   parameters.clear();
   domain_rank = 1;
@@ -54,7 +55,7 @@ class verifier {
       for (int a = 0; a < 3; ++a)
         if (i.arg[a] != value::none && a != loop_operand(i.code)) check_operand(i.arg[a]);
       check_instruction(i);
-      scope_[at_] = scopes_[scopes_.size() - (is_reduction(i.code) ? 2 : 1)];
+      scope_[at_] = scopes_[scopes_.size() - (ends_loop(i.code) ? 2 : 1)];
       if (i.code == op::loop) open_loop();
       if (i.code == op::end) close_loop();
     }
@@ -113,13 +114,19 @@ class verifier {
     }
     for (const call& c : k.calls)
       expect_table(c.kernel && std::size_t{c.first} + c.count <= k.call_operands.size(), "a call's operands");
+    for (const iteration& t : k.iterations)
+      expect_table(std::size_t{t.first} + t.count <= k.call_operands.size() && t.states > 0 &&
+                       (t.count == 2 * t.states || t.count == 2 * t.states + 1),
+                   "an iteration's operands");
+    for (const loop_dims& l : k.loops) expect_table(l.serial == 0 || l.count == 1, "a serial loop has one dim");
   }
 
   void check_distribution() const {
     const kernel& k = kernel_;
     const bool shared = k.over == distribution::rows || k.over == distribution::columns;
     expect_table(shared || k.over == distribution::elements, "no such distribution");
-    expect_table(!shared || !k.loops.empty(), "no loops to distribute");
+    expect_table(!shared || std::ranges::any_of(k.loops, [](const loop_dims& l) { return l.serial == 0; }),
+                 "no loops to distribute");
     expect_table(k.split == 0 || (k.split == 1 && shared), "split loops belong to teams of threads");
     expect_table(k.kept == 0 || k.over == distribution::rows, "only rows are kept");
     expect_table(std::has_single_bit(k.lanes) && k.lanes <= 32, "lanes are a power of two");
@@ -128,7 +135,13 @@ class verifier {
   }
 
   /// Which operand is a loop; -1 for none.
-  static int loop_operand(op code) { return code == op::end ? 0 : is_reduction(code) || is_scan(code) ? 1 : -1; }
+  static int loop_operand(op code) {
+    if (code == op::end) return 0;
+    const bool serial = code == op::carry || code == op::proceed || code == op::iterate;
+    return serial || is_reduction(code) || is_scan(code) ? 1 : -1;
+  }
+  /// What is known once its loop has ended.
+  static bool ends_loop(op code) { return is_reduction(code) || code == op::iterate; }
 
   void check_operand(value v) {
     expect(raw(v) < at_, fmt::format("operand %{} is not defined before it", raw(v)));
@@ -136,8 +149,8 @@ class verifier {
     expect(i.code != op::store && i.code != op::atomic && i.code != op::loop && i.code != op::end,
            fmt::format("operand %{} has no value", raw(v)));
     expect(live_[scope_[raw(v)]], fmt::format("operand %{} is inside a loop that has ended", raw(v)));
-    expect(!is_reduction(i.code) || !is_open(raw(i.arg[1])),
-           fmt::format("operand %{} is a reduction of a loop that has not ended", raw(v)));
+    expect(!ends_loop(i.code) || !is_open(raw(i.arg[1])),
+           fmt::format("operand %{} belongs to a loop that has not ended", raw(v)));
     expect(!found_[raw(v)] || kernel_.split == 0 || open_.empty(),
            fmt::format("operand %{} is what another of the split loops found", raw(v)));
     if (found_[raw(v)]) found_[at_] = true;
@@ -205,6 +218,9 @@ class verifier {
       case op::end:
       case op::call:
       case op::result: return check_control(i);
+      case op::carry:
+      case op::proceed:
+      case op::iterate: return check_serial(i);
       default: return check_leaf_or_index(i);
     }
   }
@@ -268,9 +284,37 @@ class verifier {
       default:
         check_arity(i, 1, 1);
         const op from = kernel_[i.arg[0]].code;
+        if (from == op::iterate) return check_state(i);
         expect(from == op::call || from == op::reduce_call, "the operand is not a call");
         expect(i.attr < kernel_.calls[kernel_[i.arg[0]].attr].outputs, "the call has fewer outputs");
     }
+  }
+
+  /// The states of a serial loop, told by an ordinal, have one dtype each.
+  void check_state(const inst& i) const {
+    const iteration& t = kernel_.iterations[kernel_[i.arg[0]].attr];
+    expect(i.attr < t.states, "the loop has fewer states");
+    expect(i.type == type_of(kernel_.call_operands[t.first + i.attr]), "the state is of another dtype");
+  }
+
+  void check_serial(const inst& i) {
+    check_arity(i, 2, 2);
+    check_loop_operand(i.arg[1]);
+    expect(kernel_.loops[kernel_[i.arg[1]].attr].serial != 0, "the loop is not serial");
+    if (i.code == op::carry) return expect(i.type == type_of(i.arg[0]), "the state begins with another dtype");
+    if (i.code == op::proceed) {
+      expect(i.type == boolean && type_of(i.arg[0]) == boolean, "the condition is not boolean");
+      return expect(i.attr == check::none || i.attr < kernel_.checks.size(), "the check does not exist");
+    }
+    expect(i.attr < kernel_.iterations.size(), "the iteration does not exist");
+    const iteration& t = kernel_.iterations[i.attr];
+    for (std::uint32_t k = 0; k < t.count; ++k) check_operand(kernel_.call_operands[t.first + k]);
+    for (std::uint32_t k = 0; k < t.states; ++k) {
+      const inst& state = kernel_[kernel_.call_operands[t.first + k]];
+      expect(state.code == op::carry && state.arg[1] == i.arg[1] && state.attr == k, "a state is not the loop's");
+      expect(state.type == type_of(kernel_.call_operands[t.first + t.states + k]), "a state changes its dtype");
+    }
+    expect(i.arg[0] == kernel_.call_operands[t.first], "not the first state");
   }
 
   void check_loop(const inst& i) const {

@@ -6,6 +6,12 @@
 //     the reductions in it (reduce_*, whose second operand is the loop), which are visible only then. A scan_* in a loop
 //     is what the reduction of its name would give for the iterations up to this one. Loops nest; several loops, one
 //     after another, may run over the same dims. Reductions may combine elements in any order.
+//   * A loop with an `iterate` is serial: its one dim counts up, one iteration after another. A `carry` in it is one of its
+//     states: in the first iteration its operand, then what the iteration before gave `iterate`. `result`s of iterate
+//     are the states after the loop. `proceed` takes an element out of the loop when its operand is false: what
+//     comes after it in the iteration doesn't run for that element, and its states stay what they were. One that meets
+//     `proceed` in the last iteration its dim has leaves, too, and is reported as a bad index is. No reductions or
+//     scans belong to a serial loop.
 //   * Integers wrap (two's complement). x / 0 and x % 0 are 0. A shift past the width gives 0, or the sign for >> of a
 //     signed value. Negative shift counts count as past the width.
 //   * Floats are IEEE with subnormals; an operation rounds to its dtype, except that a multiply feeding an add may fuse
@@ -45,8 +51,8 @@ struct inst {
   std::uint8_t reserved = 0;
   value arg[3] = {value::none, value::none, value::none};
   std::uint32_t attr = 0;     ///< by code: parameter (scalar, quotient's divisor, inside's size), form (index),
-                              ///< access (load, store, atomic), check (bound), call (call, reduce_call), output
-                              ///< ordinal (result), loop (loop)
+                              ///< access (load, store, atomic), check (bound, proceed), call (call, reduce_call),
+                              ///< iteration (iterate), ordinal of an output (result) or state (carry), loop (loop)
 };
 static_assert(sizeof(inst) == 20);
 
@@ -89,6 +95,7 @@ struct staged_rows {
 
 /// A user's index checked against an extent: [-size, size).
 struct check {
+  static constexpr std::uint32_t none = 0xffffffffu;  ///< of a `proceed`: an element may leave at any time
   std::uint32_t size;     ///< parameter
 };
 
@@ -100,6 +107,7 @@ struct dim {
 /// The dims a `loop` instruction runs over, outermost first; equal for loops over the same dims. At least one.
 struct loop_dims {
   std::uint32_t first, count;
+  std::uint32_t serial = 0;  ///< 1: an `iterate` ends each iteration
 };
 
 /// A user's kernel called with values, or a user's reduction; `result` instructions pick its outputs.
@@ -107,6 +115,12 @@ struct call {
   const user_kernel* kernel;
   std::uint32_t first, count;  ///< call_operands[first .. first + count)
   std::uint32_t outputs;
+};
+
+/// The end of a serial loop's iteration: its carries, what each will be in the next one, then its `proceed` if it has one.
+struct iteration {
+  std::uint32_t first, count;  ///< call_operands[first .. first + count)
+  std::uint32_t states;
 };
 
 enum class parameter_kind : std::uint8_t {
@@ -158,6 +172,7 @@ struct kernel {
   std::vector<loop_dims> loops;
   std::vector<staged_rows> staged;
   std::vector<call> calls;
+  std::vector<iteration> iterations;
   std::vector<value> call_operands;
   std::vector<parameter> parameters;
   std::uint32_t domain_rank = 1;

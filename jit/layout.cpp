@@ -62,7 +62,8 @@ void lowering::merge_dims() {
   for (std::uint32_t s = 1; s < spaces_.size(); ++s) {
     const auto first = std::find(final_spaces_.begin(), final_spaces_.end(), s);
     k.loops.push_back({static_cast<std::uint32_t>(first - final_spaces_.begin()),
-                       static_cast<std::uint32_t>(std::count(final_spaces_.begin(), final_spaces_.end(), s))});
+                       static_cast<std::uint32_t>(std::count(final_spaces_.begin(), final_spaces_.end(), s)),
+                       spaces_[s].serial});
   }
 }
 
@@ -77,8 +78,10 @@ void lowering::choose_width() {
   if (!for_cuda_ || how_->force_wide_index) return;
   const std::int64_t limit = spaces_.size() > 1 ? narrow_limit - slack_of_loops : narrow_limit;
   std::int64_t trips = spaces_.size() > 1 ? 2 : 1;  // blocks step past the domain by as much as it has
-  for (const std::int64_t n : final_extents_) {
-    trips *= std::max<std::int64_t>(n, 1);
+  for (std::size_t d = 0; d < final_extents_.size(); ++d) {
+    const std::int64_t n = std::max<std::int64_t>(final_extents_[d], 1);
+    if (n >= limit) return;
+    if (!spaces_[final_spaces_[d]].serial) trips *= n;  // nobody numbers the iterations of serial loops
     if (trips >= limit) return;
   }
   for (std::size_t f = 0; f < raw_forms_.size(); ++f) {

@@ -68,8 +68,12 @@ void lowering::run(const group& what, const stored_values& stored, const options
   graph_.clear();
   space_.clear();
   calls_.clear();
+  iterations_.clear();
   call_operands_.clear();
   spaces_.assign(1, {0, 0, 0, 0});
+  open_states_.clear();
+  choices_.clear();
+  scope_ = 0;
   memo_.clear();
   pure_.clear();
   out.ir.math = static_cast<std::uint8_t>(how.math);
@@ -175,6 +179,7 @@ value lowering::both(value a, value b) {
 }
 
 value lowering::lower_value(node* n, std::uint32_t map) {
+  if (!choices_.empty()) map = needed_map(n, map);
   if (const std::uint32_t* known = memo_.find(n, map); known && n->code != op::scalar) return value{*known};
   const value v = lower_fresh(n, map);
   if (n->code != op::scalar) memo_.set(memo_.at(n, map), n, map, raw(v));
@@ -192,9 +197,14 @@ value lowering::lower_fresh(node* n, std::uint32_t map) {
     case op::update: return lower_update(n, map);
     case op::join: return lower_join(n, map);
     case op::call: return lower_call(n, map);
+    case op::iterate: return lower_iterate(n, map);
+    case op::state: return lower_state(n, map);
     case op::result: {
+      const node* from = n->operands()[0];
       const value c = lower_value(n->operands()[0], map);
-      return emit_pure(make_inst(op::result, n->type, static_cast<std::uint32_t>(n->facts->output), c));
+      const bool of_loop = from->code == op::iterate;
+      const std::uint32_t which = of_loop ? changing_state(n) : static_cast<std::uint32_t>(n->facts->output);
+      return emit_pure(make_inst(op::result, n->type, which, c));
     }
     default: break;
   }
@@ -226,6 +236,7 @@ value lowering::lower_scalar(node* n) {
 value lowering::lower_elementwise(node* n, std::uint32_t map) {
   inst i{n->code, n->type};
   int k = 0;
+  if (n->facts && n->facts->conditional) return lower_choice(n, map);
   for (node* x : n->operands()) i.arg[k++] = lower_value(x, broadcast_map(map, n->extents, x->extents));
   return emit_pure(i);
 }
@@ -252,11 +263,14 @@ value lowering::index_forms(const node* n, std::uint32_t map, const shape& sourc
       const int at = facts.first_axis + index_rank - x->extents.rank() + a;
       scratch_.push_back(x->extents[a] == 1 && result[at] != 1 ? lin_.constant(0) : map_form(map, at));
     }
-    const value wanted = lower_value(x, intern(scratch_, given));
     const std::int64_t size = source[static_cast<int>(axis)];
-    out_->ir.checks.push_back({parameter(parameter_kind::size, dtype::i64, size)});
-    out_->check_sites.push_back(n->site);
-    const auto check = static_cast<std::uint32_t>(out_->ir.checks.size() - 1);
+    const std::uint32_t there = intern(scratch_, given);
+    if (const std::optional<linear> f = index_in_range(x, there, size)) {
+      forms[axis] = *f;
+      continue;
+    }
+    const value wanted = lower_value(x, there);
+    const std::uint32_t check = add_check(size, {n->site});
     const value at = emit(make_inst(op::bound, dtype::i64, check, wanted, given));
     predicate = emit(make_inst(op::in_range, dtype::boolean, 0, at, predicate));
     forms[axis] = lin_.atom(new_atom({.limit = size, .computed = at}));
@@ -269,7 +283,7 @@ value lowering::lower_gather(node* n, std::uint32_t map) {
   std::vector<linear> forms;
   const value predicate = index_forms(n, map, source->extents, n->extents, forms);
   const value v = lower_value(source, intern(forms, predicate));
-  if (keeps_zero(source, *stored_)) return v;
+  if (predicate == value::none || keeps_zero(source, *stored_)) return v;
   return emit_pure(make_inst(op::select, n->type, 0, predicate, v, whole_number(n->type, 0)));
 }
 
@@ -302,18 +316,29 @@ std::uint32_t lowering::add_call(const user_kernel& u, std::span<const value> va
 std::uint32_t lowering::space_of_loops(std::uint32_t parent, std::span<const std::int64_t> extents) {
   for (std::uint32_t s = 1; s < spaces_.size(); ++s) {
     const space_info& known = spaces_[s];
-    bool same = known.parent == parent && known.count == extents.size();
+    bool same = known.parent == parent && known.count == extents.size() && !known.serial;
     for (std::uint32_t k = 0; same && k < known.count; ++k) same = dims_[known.first + k].extent == extents[k];
     if (same) return s;
   }
+  return add_space(parent, extents, false);
+}
+
+std::uint32_t lowering::add_space(std::uint32_t parent, std::span<const std::int64_t> extents, bool serial) {
   const auto s = static_cast<std::uint32_t>(spaces_.size());
   spaces_.push_back({parent, static_cast<std::uint32_t>(dims_.size()), static_cast<std::uint32_t>(extents.size()),
-                     spaces_[parent].depth + 1});
+                     spaces_[parent].depth + 1, serial});
+  SINTER_CHECK(spaces_[s].depth <= deepest_loops);
   for (const std::int64_t n : extents) {
     const auto d = static_cast<std::uint32_t>(dims_.size());
     dims_.push_back({n, s, new_atom({.is_dim = true, .dim = d, .limit = n})});
   }
   return s;
+}
+
+std::uint32_t lowering::add_check(std::int64_t size, const check_site& site) {
+  out_->ir.checks.push_back({parameter(parameter_kind::size, dtype::i64, size)});
+  out_->check_sites.push_back(site);
+  return static_cast<std::uint32_t>(out_->ir.checks.size() - 1);
 }
 
 /// The map of what reduction n, at `map`, reads in its loops over `space`; with `first`, in their first iteration.
@@ -344,7 +369,7 @@ value lowering::lower_reduction(node* n, std::uint32_t map) {
   const bool nothing = std::ranges::find(extents, 0) != extents.end();
   if (nothing && n->code != op::reduce_call)
     return whole_number(n->type, n->code == op::reduce_prod || n->code == op::reduce_all);
-  const std::uint32_t space = space_of_loops(maps_[map].space, extents);
+  const std::uint32_t space = space_of_loops(space_around(n, map), extents);
   if (n->code == op::reduce_deviations) return lower_deviations(n, map, space);
   const std::uint32_t inside = map_inside(n, map, space, false);
   std::vector<value> values;
@@ -408,7 +433,9 @@ std::uint32_t lowering::space_of(const linear& f) const {
 }
 
 std::uint32_t lowering::space_of(const inst& i) const {
-  if (is_reduction(i.code)) return spaces_[i.code == op::reduce_call ? raw(i.arg[1]) : i.attr].parent;
+  if (i.code == op::reduce_call || i.code == op::iterate) return spaces_[raw(i.arg[1])].parent;
+  if (i.code == op::carry || i.code == op::proceed) return raw(i.arg[1]);
+  if (is_reduction(i.code)) return spaces_[i.attr].parent;
   std::uint32_t s = is_scan(i.code) ? i.attr : 0;
   for (const value a : i.arg)
     if (a != value::none) s = innermost(s, space_[raw(a)]);

@@ -14,8 +14,8 @@
 
 namespace sinter::jit {
 
-/// How deep loops in loops get at most.
-constexpr std::uint32_t deepest_loops = 4;
+/// How deep loops in loops get at most; of reductions' loops alone.
+constexpr std::uint32_t deepest_loops = 12, deepest_reductions = 4;
 
 /// A pointer parameter waiting for memory: the values of `source`, `offset` elements in.
 struct pending_pointer {
@@ -56,12 +56,18 @@ struct group {
   static shape domain_around(const target& t);
 };
 
+/// What is told when a check of a launch fails.
+struct check_site {
+  place at;                 ///< where the index, or the loop, was written
+  bool iterations = false;  ///< the check counts a loop's iterations; else it is an index's
+};
+
 /// Everything about one launch but the compiled function.
 struct lowered {
   kernel ir;
   arguments numbers;
   std::vector<pending_pointer> pointers;
-  std::vector<place> check_sites;  ///< by check ordinal: where the index was written
+  std::vector<check_site> check_sites;  ///< by check ordinal
   std::vector<std::uint32_t> conflicts;  ///< targets that overwrite what other elements of the launch read
 };
 

@@ -8,6 +8,8 @@
 #include "jit/lower.hpp"
 
 #include <array>
+#include <optional>
+#include <unordered_set>
 
 namespace sinter::jit {
 
@@ -30,6 +32,9 @@ struct atom_info {
 struct space_info {
   std::uint32_t parent, first, count;  ///< raw dims [first, first + count)
   std::uint32_t depth;
+  bool serial = false;                 ///< the loop of an iterate, shared with nothing else
+  value proceed = value::none;         ///< serial: what made after it waits for
+  value iterate = value::none;         ///< serial: the end of an iteration
 };
 
 /// A vector of forms, one per axis of some node, and the condition under which they are valid.
@@ -38,7 +43,23 @@ struct index_map {
   std::int32_t rank = 0;
   value predicate = value::none;
   std::uint32_t space = 0;  ///< the innermost that forms and predicate depend on
+  std::uint32_t scope = 0;  ///< the innermost serial loop that is being lowered
   std::uint64_t hash = 0;
+};
+
+/// What a placeholder in a loop's body stands for while the body is being lowered.
+struct open_state {
+  const node* placeholder;
+  std::uint32_t map;          ///< the only one at which it can be read; or any_map: the iteration's number
+  value what;
+  std::uint32_t counter = 0;  ///< atom
+};
+constexpr std::uint32_t any_map = 0xffffffffu;
+
+/// A choice whose sides are being lowered.
+struct open_choice {
+  value given, yes, no;                   ///< predicates: of the choice, of its sides
+  std::unordered_set<const node*> needed; ///< on both sides, or for the choice itself
 };
 
 /// What is written where, once all values are computed.
@@ -99,6 +120,8 @@ class lowering {
   value lower_scan(node* n, std::uint32_t map);
   std::uint32_t map_of_target(const target& t);
   std::uint32_t space_of_loops(std::uint32_t parent, std::span<const std::int64_t> extents);
+  std::uint32_t add_space(std::uint32_t parent, std::span<const std::int64_t> extents, bool serial);
+  std::uint32_t add_check(std::int64_t size, const check_site& site);
   std::uint32_t innermost(std::uint32_t a, std::uint32_t b) const;
   std::uint32_t space_of(const linear& f) const;
   std::uint32_t space_of(const inst& i) const;
@@ -115,6 +138,22 @@ class lowering {
   value emit_pure(const inst& i);
   std::uint32_t parameter(parameter_kind kind, dtype type, std::int64_t number = 0);
   std::uint32_t new_atom(const atom_info& a);
+
+  // lower_loops.cpp: loops that elements run by themselves, and choices of what they read
+  value lower_choice(node* n, std::uint32_t map);
+  bool reads_at_risk(node* root, std::unordered_set<const node*>& needed) const;
+  std::uint32_t with_predicate(std::uint32_t map, value predicate);
+  std::uint32_t needed_map(const node* n, std::uint32_t map);
+  value lower_iterate(node* n, std::uint32_t map);
+  std::uint32_t space_around(const node* n, std::uint32_t map) const;
+  value lower_state(node* n, std::uint32_t map);
+  static std::uint32_t changing_state(const node* n);
+  bool same_forms(std::uint32_t a, std::uint32_t b) const;
+  std::uint32_t intern_in_scope(std::uint32_t map);
+  std::optional<linear> affine_index(node* n, std::uint32_t map);
+  std::optional<linear> affine_arithmetic(node* n, std::uint32_t map);
+  std::optional<linear> bounded_index(const linear& f) const;
+  std::optional<linear> index_in_range(node* n, std::uint32_t map, std::int64_t size);
 
   // maps.cpp: how views move indices
   std::uint32_t moved_map(std::span<const axis_map> by, std::uint32_t map);
@@ -217,10 +256,14 @@ class lowering {
   std::vector<inst> graph_;            ///< attr: raw form, raw access; of reductions and scans their space
   std::vector<std::uint32_t> space_;   ///< by value of graph_
   std::vector<call> calls_;            ///< of graph_
+  std::vector<iteration> iterations_;
   std::vector<value> call_operands_;
   std::vector<pending_store> stores_;
   std::vector<recorded_load> loads_;
   std::vector<std::uint32_t> sizes_;  ///< parameters of inside()
+  std::vector<open_state> open_states_;
+  std::vector<open_choice> choices_;
+  std::uint32_t scope_ = 0;           ///< the serial space whose body is being lowered; 0: none
   std::vector<const node*> aliased_;  ///< givers of memory that is read and written element by element
   epoch_map memo_;  ///< (node, map) -> value
   epoch_map pure_;  ///< (hash of an instruction, tag) -> value

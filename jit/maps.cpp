@@ -92,13 +92,15 @@ linear lowering::quotient(const linear& f, std::int64_t divisor, std::int64_t li
 }
 
 std::uint32_t lowering::intern(std::span<const linear> forms, value predicate) {
-  std::uint64_t h = mix(raw(predicate), forms.size());
+  std::uint64_t h = mix(raw(predicate), forms.size() | std::uint64_t{scope_} << 32);
   for (const linear& f : forms) {
     h = mix(h, static_cast<std::uint64_t>(f.constant));
     for (const linear_term& t : lin_.terms(f)) h = mix(mix(h, t.atom), static_cast<std::uint64_t>(t.factor));
   }
   const auto same = [&](const index_map& m) {
-    if (m.hash != h || m.rank != static_cast<std::int32_t>(forms.size()) || m.predicate != predicate) return false;
+    if (m.hash != h || m.rank != static_cast<std::int32_t>(forms.size()) || m.predicate != predicate ||
+        m.scope != scope_)
+      return false;
     for (std::size_t k = 0; k < forms.size(); ++k) {
       const linear& g = map_forms_[m.first + k];
       if (g.constant != forms[k].constant || !lin_.equal_terms(g, forms[k])) return false;
@@ -111,7 +113,7 @@ std::uint32_t lowering::intern(std::span<const linear> forms, value predicate) {
   map_forms_.insert(map_forms_.end(), forms.begin(), forms.end());
   std::uint32_t space = predicate == value::none ? 0 : space_[raw(predicate)];
   for (const linear& f : forms) space = innermost(space, space_of(f));
-  maps_.push_back({first, static_cast<std::int32_t>(forms.size()), predicate, space, h});
+  maps_.push_back({first, static_cast<std::int32_t>(forms.size()), predicate, space, scope_, h});
   return static_cast<std::uint32_t>(maps_.size() - 1);
 }
 

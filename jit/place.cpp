@@ -153,17 +153,27 @@ std::uint32_t planner::looped_in(const target& t, const shape& extents) {
   return 0;
 }
 
-/// Whether a target can be computed over the domain of a group, by loops or without.
+/// Whether an op::iterate runs for each element of this target.
+bool planner::iterates(const target& t) {
+  if (t.value->values()) return false;
+  const item& i = items_[at(t.value)];
+  return i.iterates != item::no_loop && (t.value == t.n || !i.stored);
+}
+
+/// Whether a target can be computed over the domain of a group, by loops or without. Loops of op::iterate don't stand
+/// beside loops that threads share, but in them.
 bool planner::same_domain(const group& g, const target& t) {
   const bool loops = has_loops(t);
   const shape& extents = t.value->extents;
   if (!g.has_loops && !loops) return g.outputs[0].value->extents == extents;
   if (!g.has_loops) {
     const shape& there = g.outputs[0].value->extents;
+    if (std::ranges::any_of(g.outputs, [this](const target& other) { return iterates(other); }))
+      return there == extents ? t.looped != 0 : looped_in(t, there) != 0;
     return there == extents || is_rows(there, group::domain_around(t)) || looped_in(t, there) != 0;
   }
   if (loops) return g.domain() == group::domain_around(t);
-  return looped_like(g, extents) != 0 || is_rows(extents, g.domain());
+  return looped_like(g, extents) != 0 || (!iterates(t) && is_rows(extents, g.domain()));
 }
 
 /// Whether a target fits into the launch `o`, whose counts then include it.

@@ -109,6 +109,14 @@ class printer {
     return fmt::format("{} {}({})", info(i.code).name, c.kernel ? c.kernel->name : "?", list);
   }
 
+  std::string iterate_text(const inst& i) const {
+    const iteration& t = kernel_.iterations[i.attr];
+    std::string list;
+    for (std::uint32_t k = t.states; k < 2 * t.states; ++k)
+      list.append(k == t.states ? "" : ", ").append(name_of(kernel_.call_operands[t.first + k]));
+    return fmt::format("iterate {} with {}", name_of(i.arg[1]), list);
+  }
+
   std::string right_side(const inst& i) const {
     switch (i.code) {
       case op::scalar: return parameter(i.attr);
@@ -120,7 +128,14 @@ class printer {
                            i.attr, condition(i.arg[1]));
       case op::load:
         return fmt::format("load {}{}", element(i.attr), condition(i.arg[0]));
-      case op::loop: return fmt::format("loop {}", range(kernel_.loops[i.attr].first, kernel_.loops[i.attr].count));
+      case op::loop: {
+        const loop_dims& l = kernel_.loops[i.attr];
+        return fmt::format("{}loop {}", l.serial ? "serial " : "", range(l.first, l.count));
+      }
+      case op::carry: return fmt::format("state {} of {}, first {}", i.attr, name_of(i.arg[1]), name_of(i.arg[0]));
+      case op::proceed: return fmt::format("proceed if {}{}", name_of(i.arg[0]),
+                                           i.attr == check::none ? "" : fmt::format(", check {}", i.attr));
+      case op::iterate: return iterate_text(i);
       case op::call: return call_text(i);
       case op::reduce_call: return fmt::format("{} over {}", call_text(i), name_of(i.arg[1]));
       case op::result: return fmt::format("result {} of {}", i.attr, name_of(i.arg[0]));
@@ -149,7 +164,7 @@ class printer {
                           name_of(i.arg[0]), condition(i.arg[1]));
     } else if (i.code == op::end) {
       out_ += fmt::format("end {}\n", name_of(i.arg[0]));
-    } else if (i.code == op::loop || i.code == op::call || i.code == op::reduce_call) {
+    } else if (i.code == op::loop || i.code == op::call || i.code == op::reduce_call || i.code == op::iterate) {
       out_ += fmt::format("%{} = {}\n", k, right_side(i));
     } else {
       const std::string text = fmt::format("%{} = {}", k, right_side(i));

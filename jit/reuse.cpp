@@ -1,5 +1,7 @@
 // Whose memory a value may take over: nobody needs it once the roots are computed.
 #include "jit/fuse_internal.hpp"
+
+#include "jit/loops.hpp"
 #include "jit/region.hpp"
 
 #include <algorithm>
@@ -45,17 +47,21 @@ void planner::find_releases() {
     item& i = items_[k];
     i.releases = i.wanted || i.n->references.load(std::memory_order_acquire) == i.references;
     if (!i.releases) continue;
-    for (std::size_t o = 0; o < i.n->operand_count; ++o) {
-      const node* x = i.n->operands()[o];
-      if (!x->values()) {
-        ++items_[at(x)].references;
-        continue;
-      }
-      epoch_map::entry& e = leaves_.at(x);
-      const bool known = leaves_.holds(e);
-      leaves_.set(e, x, 0, known ? e.value + 1 : 1, (known ? e.extra : 0) | (moves_elements(i.n, o) ? is_moved : 0));
-    }
+    for (std::size_t o = 0; o < i.n->operand_count; ++o)
+      count_reference(i.n->operands()[o], 1, moves_elements(i.n, o));
+    if (i.n->code == op::iterate)  // the loop's body goes with it
+      for (const auto& [x, count] : i.n->facts->loop->held) count_reference(x, count, i.n->facts->loop->moves);
   }
+}
+
+void planner::count_reference(const node* x, std::uint32_t count, bool moved) {
+  if (!x->values()) {
+    if (const std::uint32_t* known = where_.find(x)) items_[*known].references += count;
+    return;
+  }
+  epoch_map::entry& e = leaves_.at(x);
+  const bool known = leaves_.holds(e);
+  leaves_.set(e, x, 0, known ? e.value + count : count, (known ? e.extra : 0) | (moved ? is_moved : 0));
 }
 
 /// Whether nothing but `taker` will need the memory of `giver` after this evaluation.

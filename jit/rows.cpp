@@ -124,7 +124,7 @@ void planner::open_rows(item& i) {
   close(i);
   i.trips = 1;
   const node* n = i.n;
-  if (n->code == op::scatter || (n->code == op::join && i.wanted && pieces_alike(n))) return store_open_values(i);
+  if (n->code == op::scatter || n->code == op::iterate || (n->code == op::join && i.wanted && pieces_alike(n))) return store_open_values(i);
   const item* first = nullptr;
   for (std::size_t k = 0; k < n->operand_count; ++k) {
     const node* x = n->operands()[k];
@@ -151,12 +151,31 @@ void planner::open_rows(item& i) {
     i.trips = std::max(i.trips, s.trips);
     i.passes = std::max(i.passes, s.passes);
   }
+  open_iterates(i);
   if (is_reduction(n->code)) open_reduction(i);
   if (is_scan(n->code)) open_scan(i);
 }
 
+/// Loops of op::iterate run for elements of the domain, or for each iteration of what reduces them; never for rows, beside
+/// loops that threads share.
+void planner::open_iterates(item& i) {
+  const bool absorbs = is_reduction(i.n->code) || is_scan(i.n->code);
+  for (std::size_t k = 0; k < i.n->operand_count; ++k) {
+    node* x = i.n->operands()[k];
+    if (x->values()) continue;
+    const item& s = items_[at(x)];
+    if (s.stored || (x->code != op::iterate && s.iterates == item::no_loop)) continue;
+    const auto here = x->code == op::iterate ? item::at_own_element
+                      : absorbs || !moves_elements(i.n, k) ? s.iterates : item::elsewhere;
+    const bool beside = absorbs ? here == item::elsewhere : i.reduces;
+    if (beside && store(x, cut_reason::loop)) continue;
+    if (!absorbs) i.iterates = std::max(i.iterates, here);
+  }
+}
+
 void planner::close(item& i) {
   i.reduces = i.scans = false;
+  i.iterates = item::no_loop;
   i.rows = 0;
   i.nesting = i.passes = 0;
 }
@@ -182,7 +201,7 @@ bool planner::reduces_in_rows(const item& i, const item& s) const {
     if (s.scans && ((all & ~s.rows) != reduced || i.n->code == op::reduce_deviations)) return false;
     return s.passes < most_passes;
   }
-  return s.rows == all && !s.scans && s.trips <= most_nested_trips && s.nesting + 2u < deepest_loops;
+  return s.rows == all && !s.scans && s.trips <= most_nested_trips && s.nesting + 2u < deepest_reductions;
 }
 
 /// Whether the operands' reductions can share item i's launch: over equal rows, or short ones repeated inside.
@@ -191,7 +210,7 @@ bool planner::agree(const item& i, const item& first, const item& s, std::uint32
   if (i.scans || s.scans) return false;
   const bool inside = (rows & i.rows) == i.rows, around = (rows & i.rows) == rows;
   const item& repeated = inside ? s : first;
-  return (inside || around) && repeated.trips <= most_nested_trips && repeated.nesting + 2u < deepest_loops;
+  return (inside || around) && repeated.trips <= most_nested_trips && repeated.nesting + 2u < deepest_reductions;
 }
 
 void planner::open_reduction(item& i) {
@@ -233,7 +252,7 @@ void planner::open_scan(item& i) {
 
 /// Joined pieces are launched by themselves; what a scatter writes is stored first.
 void planner::store_open_values(const item& i) {
-  if (i.n->code != op::scatter) return;
+  if (i.n->code != op::scatter && i.n->code != op::iterate) return;
   for (node* x : i.n->operands())
     if (!x->values() && items_[at(x)].reduces) store_rows(items_[at(x)]);
 }

@@ -88,6 +88,7 @@ bool lane_emitter::spells(std::uint32_t d, std::uint32_t v) const {
     case op::load:
     case op::store:
     case op::atomic: return element_[v].empty() && in_form(k_.accesses[x.attr].form);
+    case op::proceed:
     case op::bound: return columns_ && d == inner_dim();  // its place, for the report
     case op::reduce_argmin:
     case op::reduce_argmax: {

@@ -25,5 +25,8 @@ std::unique_ptr<kernel_emitter> make_row_emitter(const kernel& k, const user_cod
 std::unique_ptr<kernel_emitter> make_column_emitter(const kernel& k, const user_code& users, writer& w);
 /// Both of them, for the host.
 std::unique_ptr<kernel_emitter> make_host_loop_emitter(const kernel& k, const user_code& users, writer& w);
+/// distribution::elements for the host, where elements run loops of their own and neighbours can do so as vectors.
+std::unique_ptr<kernel_emitter> make_host_lane_emitter(const kernel& k, const user_code& users, writer& w);
+bool runs_in_lanes(const kernel& k);
 
 }  // namespace sinter::jit

@@ -167,7 +167,8 @@ std::string expression(const kernel& k, const name_table& names, std::uint32_t v
       return fmt::format("{} / {}", names.value(i.arg[0]), names.parameter(i.attr));
     case op::result: {
       const std::string out = fmt::format("result{}_{}{}", raw(i.arg[0]), i.attr, names.suffix(i.arg[0]));
-      return size_of(i.type) == 2 && is_real(i.type) ? fmt::format("to_float({})", out) : out;
+      const bool in_memory_type = k[i.arg[0]].code == op::call || k[i.arg[0]].code == op::reduce_call;
+      return in_memory_type && size_of(i.type) == 2 && is_real(i.type) ? fmt::format("to_float({})", out) : out;
     }
     default: break;
   }

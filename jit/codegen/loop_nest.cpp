@@ -14,12 +14,13 @@ loop_nest::loop_nest(const kernel& k) : k_(k), number_(k.body.size(), none), aro
     around_[v] = open;
     if (code == op::loop) {
       const auto number = static_cast<std::uint32_t>(loops_.size());
-      loops_.push_back({v, v, open, {}, {}});
+      loops_.push_back({v, v, open, {}, {}, none});
       if (open == none) tops_.push_back(number);
       open = number_[v] = number;
     }
     if (is_reduction(code)) loops_[open].reductions.push_back(v);
     if (is_scan(code)) loops_[open].scans.push_back(v);
+    if (code == op::iterate) loops_[open].iterate = v;
   }
 }
 
@@ -58,6 +59,7 @@ loop_nest::lane_levels loop_nest::along(bool columns) const {
     for (std::uint32_t x = l.begin; x < v; ++x) inside = inside || out.inside[x];
     for (std::uint32_t x = l.begin; x <= v; ++x) out.inside[x] = inside;
     for (const std::uint32_t r : l.reductions) out.varies[r] = inside;
+    if (l.iterate != none) out.varies[l.iterate] = inside;
   }
   return out;
 }

@@ -16,6 +16,7 @@ class loop_nest {
     std::uint32_t parent;                   ///< index of the loop around it, or none
     std::vector<std::uint32_t> reductions;  ///< instructions directly in it
     std::vector<std::uint32_t> scans;       ///< likewise
+    std::uint32_t iterate = none;           ///< of a serial loop
   };
 
   explicit loop_nest(const kernel& k);
@@ -28,6 +29,8 @@ class loop_nest {
   std::uint32_t number_of(std::uint32_t v) const { return number_[v]; }
   /// The innermost loop around an instruction, or none; a `loop` and its `end` are not inside it.
   std::uint32_t around(std::uint32_t v) const { return around_[v]; }
+  /// The `iterate` that instruction v, in a serial loop, belongs to.
+  std::uint32_t iterate_of(std::uint32_t v) const { return loops_[around_[v]].iterate; }
   const loop_dims& dims(const loop& l) const { return k_.loops[k_.body[l.begin].attr]; }
   /// Counts as many dims as it has, innermost last.
   std::uint32_t innermost(const loop& l) const { return dims(l).first + dims(l).count - 1; }
@@ -64,8 +67,14 @@ void loop_nest::each_operand(std::uint32_t v, F&& f) const {
     for (std::uint32_t a = 0; a < c.count; ++a) f(raw(k_.call_operands[c.first + a]));
     return;
   }
+  if (i.code == op::iterate) {
+    const iteration& t = k_.iterations[i.attr];
+    for (std::uint32_t a = 0; a < t.count; ++a) f(raw(k_.call_operands[t.first + a]));
+    return;
+  }
   if (i.code == op::loop || i.code == op::end) return;
-  const int count = is_reduction(i.code) || is_scan(i.code) ? 1 : 3;
+  const bool names_loop = is_reduction(i.code) || is_scan(i.code) || i.code == op::carry || i.code == op::proceed;
+  const int count = names_loop ? 1 : 3;
   for (int a = 0; a < count; ++a)
     if (i.arg[a] != value::none) f(raw(i.arg[a]));
   if (i.code == op::index) of_form(i.attr);

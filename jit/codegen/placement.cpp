@@ -22,7 +22,8 @@ class placer {
       const std::uint32_t l = open.back();
       open.pop_back();
       for (std::uint32_t inside = l + 1; inside <= v; ++inside)  // reductions are what the whole loop needs
-        if (inside == v || is_reduction(k_.body[inside].code)) needs_[inside] = std::max(needs_[inside], needs_[l]);
+        if (inside == v || is_reduction(k_.body[inside].code) ||
+            k_.body[inside].code == op::iterate) needs_[inside] = std::max(needs_[inside], needs_[l]);
       if (open.empty()) shown_[v] = shown_[l] = needs_[l];
     }
     return shown_;
@@ -38,6 +39,9 @@ class placer {
     if (i.code == op::store || i.code == op::atomic) p = placement::element;
     if (i.code == op::call || i.code == op::reduce_call)
       for (std::uint32_t a = 0; a < k_.calls[i.attr].count; ++a) use(k_.call_operands[k_.calls[i.attr].first + a]);
+    if (i.code == op::iterate)
+      for (std::uint32_t a = 0; a < k_.iterations[i.attr].count; ++a)
+        use(k_.call_operands[k_.iterations[i.attr].first + a]);
     return p;
   }
 

@@ -7,6 +7,13 @@
 
 namespace sinter::jit {
 
+namespace {
+
+// Of a serial loop, on cuda: dependent arithmetic hides what counting costs.
+constexpr int iterations_at_once = 4;
+
+}  // namespace
+
 // ---- parameters ----
 
 std::string statements::cuda_parameters(const std::string& prefix) const {
@@ -127,6 +134,13 @@ std::uint32_t statements::instruction(std::uint32_t v) {
     case op::atomic: atomic(v); break;
     case op::bound: bound(v); break;
     case op::call: user_call(v); break;
+    case op::carry: {
+      const std::uint32_t own = nest_.iterate_of(v);
+      declare(v, fmt::format("result{}_{}{}", own, x.attr, names_.suffix(value{own})));
+      break;
+    }
+    case op::proceed: proceed(v); break;
+    case op::iterate: iterate(v); break;
     case op::in_range: {
       const std::string also = x.arg[1] == value::none ? "" : " && " + names_.value(x.arg[1]);
       declare(v, fmt::format("good{}{}{}", raw(x.arg[0]), names_.suffix(x.arg[0]), also));
@@ -273,15 +287,64 @@ void statements::found(std::uint32_t v) {
   declare(v, rounded.empty() ? total + ".value()" : fmt::format("{}({}.value())", rounded, total));
 }
 
+/// A serial loop's states, as they are before it.
+void statements::declare_states(const loop_nest::loop& l) {
+  for (std::uint32_t v = l.begin + 1; v < l.end; ++v) {
+    const inst& x = k_.body[v];
+    if (x.code == op::carry && nest_.iterate_of(v) == l.iterate)
+      w_.line("{} result{}_{} = {};", register_type(x.type), l.iterate, x.attr, operand(k_, names_, x.arg[0]));
+  }
+}
+
+void statements::proceed(std::uint32_t v) {
+  const inst& x = k_.body[v];
+  const std::string keeps_on = names_.value(x.arg[0]);
+  if (x.attr == check::none) return w_.line("if (!{}) break;", keeps_on);
+  const loop_nest::loop& l = nest_[nest_.around(v)];
+  const std::uint32_t d = nest_.innermost(l);
+  const std::string good = fmt::format("good{}", v);
+  const auto leaves = w_.block("if (!{} || {} + 1 == {})", keeps_on, names_.dim(d), extent(d));
+  w_.line("bool {};", good);
+  w_.line("if ({}) checked_index<long long>({}, {}, {}, fault, launch, {}, {});", keeps_on, names_.dim(d),
+          names_.parameter(k_.checks[x.attr].size), good, x.attr, here_.position);
+  w_.line("break;");
+}
+
+/// Values are constants, so that states may change one after another.
+void statements::iterate(std::uint32_t v) {
+  const jit::iteration& t = k_.iterations[k_.body[v].attr];
+  for (std::uint32_t s = 0; s < t.states; ++s)
+    w_.line("result{}_{} = {};", v, s, operand(k_, names_, k_.call_operands[t.first + t.states + s]));
+}
+
+/// Whether a serial loop is so short a text that several iterations of it cost a compiler nothing.
+bool statements::is_tight(const loop_nest::loop& l) const {
+  constexpr std::uint32_t most_instructions = 40;
+  if (l.iterate == loop_nest::none || l.end - l.begin > most_instructions) return false;
+  for (std::uint32_t v = l.begin + 1; v < l.end; ++v)
+    if (k_.body[v].code == op::loop || k_.body[v].code == op::call) return false;
+  return true;
+}
+
+/// Whether a loop's own `proceed` leaves it in the last iteration there is.
+bool statements::asks_for_last(const loop_nest::loop& l) const {
+  for (std::uint32_t v = l.begin + 1; v < l.end; ++v)
+    if (k_.body[v].code == op::proceed && nest_.around(v) == nest_.number_of(l.begin)) return k_.body[v].attr != check::none;
+  return false;
+}
+
 void statements::sequential_loop(const loop_nest::loop& l) {
+  declare_states(l);
   for (const std::vector<std::uint32_t>* list : {&l.reductions, &l.scans})
     for (const std::uint32_t v : *list) w_.line("{} total{};", accumulator_of(v), v);
   {
     const loop_dims& dims = nest_.dims(l);
     std::vector<std::unique_ptr<writer::scope>> open;
-    for (std::uint32_t d = dims.first; d < dims.first + dims.count; ++d)
-      open.emplace_back(
-          new writer::scope(w_.block("for ({0} d{1} = 0; d{1} < {2}; ++d{1})", index_type(), d, extent(d))));
+    if (on_cuda() && is_tight(l)) w_.line("#pragma unroll {}", iterations_at_once);
+    for (std::uint32_t d = dims.first; d < dims.first + dims.count; ++d) {
+      const std::string more = asks_for_last(l) ? "" : fmt::format("d{} < {}", d, extent(d));
+      open.emplace_back(new writer::scope(w_.block("for ({0} d{1} = 0; {2}; ++d{1})", index_type(), d, more)));
+    }
     for (std::uint32_t v = l.begin + 1; v < l.end; ++v) v = instruction(v);
     while (!open.empty()) open.pop_back();
   }

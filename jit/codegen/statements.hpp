@@ -89,6 +89,11 @@ class statements {
   void atomic(std::uint32_t v);
   void bound(std::uint32_t v);
   void user_call(std::uint32_t v);
+  void proceed(std::uint32_t v);
+  void iterate(std::uint32_t v);
+  void declare_states(const loop_nest::loop& l);
+  bool is_tight(const loop_nest::loop& l) const;
+  bool asks_for_last(const loop_nest::loop& l) const;
   void declare(std::uint32_t v, const std::string& text);
   std::string outputs_of(std::uint32_t v, std::string list);
 };

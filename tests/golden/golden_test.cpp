@@ -12,6 +12,7 @@
 #include <fstream>
 #include <functional>
 #include <sstream>
+#include <tuple>
 
 namespace {
 
@@ -58,6 +59,8 @@ std::vector<golden_case> cases() {
       {"rows_of_three", [] { array a = floats({1 << 20, 3}); return std::vector{sqrt(sum(square(a), 1))}; }},
       {"string_reduction", [] { const reduction k{"l2", "T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0"}; array a = floats({20, 30}); return std::vector{k(a, 1)}; }},
       {"string_kernel", [] { const elementwise k{"squared_diff", "T x, T y", "T z", "z = (x - y) * (x - y)"}; array x = floats({30}), y = floats({40}); return std::vector{sqrt(k(x(all, newaxis), y(newaxis, all))) + 1}; }},
+      {"while_loop", [] { array x = floats({4, 50}), c = floats({50}); const std::tuple start{x, zeros({4, 50}, i32)}; auto [z, n] = while_loop(start, [](const auto& s) { return std::get<0>(s) < 100; }, [&](const auto& s) { return std::tuple{std::get<0>(s) * 2 + c, std::get<1>(s) + 1}; }); return std::vector{z, n}; }},
+      {"for_loop_table", [] { array x = floats({50}), table = arange(50); eval(table); return std::vector{for_loop(7, zeros({50}, f32), [&](const array& i, const array& s) { return s * 0.5 + x(table(i)) * x(i); })}; }},
       {"wide_indices", [] { array a = floats({6, 7}); return std::vector{a(range(end, begin, -1), all) + 1}; }, true},
   };
 }

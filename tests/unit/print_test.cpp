@@ -167,7 +167,7 @@ TEST(verify, rejects_reductions_used_before_their_loop_has_ended) {
   const value l = b.loop(f32, {4});
   const value sum = b.add(op::reduce_sum, f32, {b.load(f32, a, b.form({{1}})), l});
   b.add(op::negative, f32, {sum});
-  expect_rejected(b.k, "%3 (negative): operand %2 is a reduction of a loop that has not ended");
+  expect_rejected(b.k, "%3 (negative): operand %2 belongs to a loop that has not ended");
 }
 
 TEST(verify, rejects_reductions_of_an_inner_loop_after_the_outer_one) {
