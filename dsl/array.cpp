@@ -4,6 +4,7 @@
 #include "dsl/number_internal.hpp"
 #include "dsl/record_internal.hpp"
 #include "jit/engine.hpp"
+#include "jit/fold/trace_recorder.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/counters.hpp"
 
@@ -53,15 +54,28 @@ array::array(const array& other) noexcept : node_(other.node_) {
 
 array::array(array&& other) noexcept : node_(std::exchange(other.node_, nullptr)) {}
 
+namespace {
+
+/// Loops assign to variables over and over: `now` in the place of `before` may be a statement of one.
+void note_assignment(jit::node* now, const jit::node* before) noexcept {
+  if (!now || now == before || now->values()) return;
+  const bool again = before && before->type == now->type && before->extents == now->extents;
+  if (now->is_statement || again) jit::note_statement(now);
+}
+
+}  // namespace
+
 array& array::operator=(const array& other) & noexcept {
   array copy(other);
   std::swap(node_, copy.node_);
+  note_assignment(node_, copy.node_);
   return *this;
 }
 
 array& array::operator=(array&& other) & noexcept {
   array taken(std::move(other));
   std::swap(node_, taken.node_);
+  note_assignment(node_, taken.node_);
   return *this;
 }
 

@@ -5,6 +5,7 @@
 #include "dsl/reduce.hpp"
 #include "dsl/shape_ops.hpp"
 #include "jit/engine.hpp"
+#include "jit/loops.hpp"
 
 #include <fmt/format.h>
 
@@ -26,6 +27,7 @@ void check_integers(const array& indices, const writing& w) {
 
 /// The array `a` becomes when values are written at `indices` along `axis`.
 array written_along(const array& a, const array& indices, const operand& values, int axis, const writing& w) {
+  jit::refuse_write_in_body(w.at);
   check_integers(indices, w);
   const int k = checked_axis(axis, a.rank(), w.name, w.at);
   const indexed_axis indexed[] = {{k, &indices}};
@@ -47,6 +49,7 @@ SINTER_SCATTER(scatter_max, maximum)
 
 void put_along_axis(array& a, const array& indices, const operand& values, int axis, place at) {
   const writing w{op::buffer, "put_along_axis", at};
+  jit::refuse_write_in_body(at);
   check_integers(indices, w);
   const int k = checked_axis(axis, a.rank(), w.name, at);
   if (indices.rank() != a.rank())

@@ -3,6 +3,7 @@
 #include "dsl/index_internal.hpp"
 
 #include "jit/engine.hpp"
+#include "jit/loops.hpp"
 
 #include <fmt/format.h>
 
@@ -299,7 +300,7 @@ std::string_view name_of(op how) {
 
 /// `a` with the basic view of the plan replaced.
 array updated(const array& a, const index_plan& p, const array& values, const place& at) {
-  return wrap(jit::make_update(a.node(), values.node(), p.maps(), at));
+  return wrap(jit::make_statement(a.node(), values.node(), p.maps(), at));
 }
 
 array write_basic(const array& a, const index_plan& p, const jit::input& x, const writing& w) {
@@ -359,6 +360,7 @@ array write_taken(const array& a, const index_plan& p, const jit::input& x, cons
 void selection::write(op how, const operand& x) {
   const index_plan& p = *plan_;
   const writing w{how, name_of(how), x.at()};
+  jit::refuse_write_in_body(w.at);
   // The right side of set_minimum(...) may have assigned to the array.
   if (target_.extents() != p.source.extents())
     throw_shape_error(fmt::format("{}: the array had shape {} when selected, and {} when written", w.name,

@@ -26,6 +26,10 @@ struct options {
 };
 options& current_options();
 
+/// Runs the loops of whole-array operations (op::repeat) that `roots` need, operands first; what they need is evaluated
+/// before.
+void run_repeats(std::span<node* const> roots, const options& how, const place& at);
+
 /// Computes all of `roots` together. Roots already computed cost nothing. On an error every node is as it was.
 void evaluate(std::span<node* const> roots, const place& at);
 

@@ -1,6 +1,7 @@
 // What an evaluation would do, as text.
 #include "jit/build.hpp"
 #include "jit/codegen/emit.hpp"
+#include "jit/fold/trace_recorder.hpp"
 #include "jit/planning.hpp"
 
 #include <fmt/format.h>
@@ -76,11 +77,15 @@ std::string describe(const planning& p, std::size_t number, const options& how) 
 
 std::string explain(std::span<node* const> roots) {
   const options& how = current_options();
+  folding_notes loops;
+  resolve(roots);
+  run_repeats(roots, how, {});
   planning p;
   p.run(roots, how);
   std::size_t launches = 0;
   for (const launch_range& l : p.launches) launches += p.groups.groups()[p.order[l.first]].domain().size() > 0;
-  std::string text = fmt::format("{} group(s), {} launch(es)\n", p.groups.count, launches);
+  std::string text = loops.text.empty() ? "" : "recorded loops:\n" + loops.text + "\n";
+  text += fmt::format("{} group(s), {} launch(es)\n", p.groups.count, launches);
   for (const cut& c : p.groups.cuts)
     text += fmt::format("cut after {} {} at {}:{}: {}\n", info(c.at->code).name, sinter::to_string(c.at->extents),
                         c.at->site.file, c.at->site.line, to_string(c.why));

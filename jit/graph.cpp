@@ -1,7 +1,9 @@
 #include "jit/graph.hpp"
 
 #include "jit/engine.hpp"
+#include "jit/fold/trace_recorder.hpp"
 #include "jit/graph_internal.hpp"
+#include "jit/loops.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/counters.hpp"
 #include "runtime/log.hpp"
@@ -240,9 +242,10 @@ std::int64_t bytes_held_below(std::span<node* const> operands) {
   return bytes;
 }
 
-/// Evaluates what makes `operands` pass the limits; what is left below them.
+/// Evaluates what makes `operands` pass the limits, unless they may be of a loop that is recorded; what is left below them.
 pending_work cut_down(std::span<node* const> operands, const options& how, const place& at) {
   pending_work w = work_below(operands);
+  if (is_recording_body() || is_raising_entangled()) return w;
   const bool too_deep = w.depth > how.max_pending_operations;
   if (!too_deep) {
     w.bytes = bytes_held_below(operands);
@@ -318,6 +321,44 @@ void settle(node* n, reference<runtime::buffer> values) noexcept {
   for (std::size_t k = 0; k < count; ++k) release(count > 3 ? many[k] : few[k]);
 }
 
+std::unique_lock<std::mutex> hold_operands() { return std::unique_lock(operands_mutex); }
+
+void become(node* n, node* other) {
+  if (n == other) return;
+  if (runtime::buffer* values = other->values()) return settle(n, reference<runtime::buffer>::share(values));
+  std::unique_ptr<node*[]> many;
+  if (other->operand_count > 3) many = std::make_unique<node*[]>(other->operand_count);
+  auto facts = other->facts ? std::make_unique<attribute>(*other->facts) : nullptr;
+  node* few[3] = {};
+  std::unique_ptr<node*[]> old_many;
+  std::size_t old_count;
+  {
+    const std::lock_guard lock(operands_mutex);
+    old_count = n->operand_count;
+    for (int k = 0; k < 3; ++k) few[k] = std::exchange(n->few[k], nullptr);
+    old_many = std::move(n->many);
+    node** to = n->few;
+    if (many) {
+      n->many = std::move(many);
+      to = n->many.get();
+    }
+    n->operand_count = other->operand_count;
+    for (node* x : other->operands()) {
+      retain(x);
+      *to++ = x;
+    }
+    n->code = other->code;
+    n->facts = std::move(facts);
+    n->number = other->number;
+    n->depth = other->depth;
+    n->needed_bytes = other->needed_bytes;
+    n->is_statement = other->is_statement;
+    n->has_statements = other->has_statements;
+    if (!owner_of(n)) std::atomic_ref(n->owner).store(owner_of(other), std::memory_order_relaxed);
+  }
+  for (std::size_t k = 0; k < old_count; ++k) release(old_count > 3 ? old_many[k] : few[k]);
+}
+
 node_ref make_node(op code, dtype type, const shape& extents, std::span<node* const> operands, const place& at,
                    std::unique_ptr<attribute> facts) {
   runtime::device* owner = common_owner(code, operands, at);
@@ -341,6 +382,7 @@ node_ref make_node(op code, dtype type, const shape& extents, std::span<node* co
   }
   for (node* x : operands) {
     retain(x);
+    n->has_statements |= x->has_statements;
     *to++ = x;
   }
   runtime::bump(runtime::count().recorded);

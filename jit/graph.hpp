@@ -32,6 +32,8 @@ struct gather_axis {
 };
 
 struct user_kernel;  // jit/user_kernel.hpp
+struct loop_body;    // jit/loops.hpp
+class statement_trace;  // jit/fold/trace_recorder.hpp
 
 /// The rare facts of a node, by op: view, update, gather, scatter, join, reductions, scans, call.
 struct attribute {
@@ -40,11 +42,14 @@ struct attribute {
   std::int32_t first_axis = 0;        ///< gather, scatter: axis where the index arrays' shape starts
   std::int32_t axis = 0;              ///< join, scan: along which
   op combine = op::buffer;            ///< scatter: how a new value meets the old one (add, ...); buffer: replaces it
-  bool conditional = false;           ///< scatter: the last operand says which values are written
+  bool conditional = false;           ///< scatter: the last operand says which values are written; select: what isn't
+                                      ///< chosen isn't read
   std::uint32_t reduced = 0;          ///< reductions: bit k set when source axis k is reduced
   bool keep_dims = false;             ///< reductions: reduced axes stay with extent 1
   std::shared_ptr<const user_kernel> kernel;  ///< call, reduce_call
-  std::int32_t output = 0;            ///< result: which output of the call
+  std::int32_t output = 0;            ///< result: which output of the call, which state of the loop
+  std::shared_ptr<const loop_body> loop;      ///< iterate, repeat
+  std::shared_ptr<statement_trace> trace;     ///< trace; traced: `output` is the variable's slot
 };
 
 struct node {
@@ -55,6 +60,9 @@ struct node {
   op code;
   dtype type;
   std::uint16_t operand_count = 0;
+  bool is_statement = false;      ///< update: as written by a program, not looked through yet (resolve())
+  bool has_statements = false;    ///< it is one, or depends on one
+  bool is_listed = false;         ///< among the statements of a trace
   std::atomic<runtime::buffer*> computed{nullptr};  ///< C-order values, once there
   runtime::device* owner = nullptr;                 ///< null: constant everywhere (scalars, what is made of them)
   node* few[3] = {};                                ///< operands, when there are at most 3
@@ -75,6 +83,10 @@ using node_ref = reference<node>;
 void retain(node* n) noexcept;
 /// Iterative: a chain of any length is freed without recursion.
 void release(node* n) noexcept;
+
+/// An update as a program writes it: like make_update, but nothing is left out or looked through before resolve(), so that
+/// loops of such statements look alike.
+node_ref make_statement(node* base, node* values, std::span<const axis_map> region, const place& at);
 
 /// Gives `n` its values and lets its operands go; a constant then belongs to the values' device. May run while other
 /// threads record with `n`; whoever reads operands() of pending nodes beside that must not run at the same time.

@@ -3,6 +3,8 @@
 
 #include "jit/graph.hpp"
 
+#include <mutex>
+
 namespace sinter::jit {
 
 /// Operand k of `n` while that is a pending `code`, else null. Safe beside settle().
@@ -16,6 +18,12 @@ runtime::device* common_owner(op code, std::span<node* const> operands, const pl
 
 /// The operands of `n` while that is a pending `code`, else none. Safe beside settle().
 std::vector<node_ref> pending_operands(node* n, op code);
+
+/// `n` computes what `other` does from now on: takes its operation, operands and values.
+void become(node* n, node* other);
+
+/// Held while operands of pending nodes are read: settle() and become() wait.
+std::unique_lock<std::mutex> hold_operands();
 
 /// Maps in one form for one meaning: an axis that does not move the index is not named.
 void normalize(std::vector<axis_map>& map, const shape& extents);

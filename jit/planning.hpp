@@ -27,6 +27,7 @@ class planned_values final : public stored_values {
 
   void clear() {
     entries.clear();
+    stand_ins.clear();
     index_.clear();
   }
   /// `group` writes to the memory of `n`; groups come in order.
@@ -47,12 +48,19 @@ class planned_values final : public stored_values {
     const entry* e = find(n);
     return e && e->group < current;
   }
+  /// Of a node that has values before the evaluation.
+  runtime::buffer* buffer_of(const node* n) const {
+    for (const auto& [placeholder, memory] : stand_ins)
+      if (placeholder == n) return memory;
+    return n->values();
+  }
   void* memory_of(const node* n) const {
-    if (const runtime::buffer* b = n->values()) return b->data;
+    if (const runtime::buffer* b = buffer_of(n)) return b->data;
     return find(n)->memory->data;
   }
 
   mutable std::vector<entry> entries;
+  std::vector<std::pair<const node*, runtime::buffer*>> stand_ins;  ///< what placeholders of a loop stand for now
   std::size_t current = 0;
 
  private:

@@ -54,6 +54,7 @@ node_ref without_covered(node* base, std::span<const axis_map> region, const sha
   node_ref at = node_ref::share(base);
   std::size_t last_covered = 0;
   while (newer.size() < most_updates_looked_at) {
+    if (at->is_statement) break;
     node_ref below = pending_operand(at.get(), op::update, 0), values = pending_operand(at.get(), op::update, 1);
     if (!below || !values) break;
     const bool covered = contains(region, extents, at->facts->view, values->extents);
@@ -123,6 +124,22 @@ node_ref make_update(node* base, node* values, std::span<const axis_map> region,
   const node_ref below = without_covered(base, facts->view, values->extents);
   node* operands[] = {below.get(), values};
   return make_node(op::update, base->type, base->extents, operands, at, std::move(facts));
+}
+
+node_ref make_statement(node* base, node* values, std::span<const axis_map> region, const place& at) {
+  SINTER_CHECK(base->type == values->type);
+  if (values->extents.size() == 0) return node_ref::share(base);
+  auto facts = std::make_unique<attribute>();
+  facts->view.assign(region.begin(), region.end());
+  normalize(facts->view, values->extents);
+  check_region(facts->view, base->extents, values->extents);
+  node* operands[] = {base, values};
+  static_cast<void>(common_owner(op::update, operands, at));
+  if (covers(facts->view, values->extents, base->extents))
+    return on_device_of(base, in_place_of_all(base, values, facts->view, at), at);
+  node_ref n = make_node(op::update, base->type, base->extents, operands, at, std::move(facts));
+  n->is_statement = n->has_statements = true;
+  return n;
 }
 
 node_ref make_scatter(node* base, node* values, std::span<node* const> indices, std::unique_ptr<attribute> facts,

@@ -62,6 +62,7 @@ bool differs_by_unit_axes(const shape& from, const shape& to, std::vector<axis_m
 
 /// What a view of `updated`, a pending update, reads: {source, and `map` changed to read that}; null when it needs both.
 node_ref see_through_update(node* updated, std::vector<axis_map>& map, const shape& extents) {
+  if (updated->is_statement) return {};
   const node_ref base = pending_operand(updated, op::update, 0), values = pending_operand(updated, op::update, 1);
   if (!base || !values) return {};
   const std::vector<axis_map>& region = updated->facts->view;
@@ -78,11 +79,17 @@ node_ref see_through_update(node* updated, std::vector<axis_map>& map, const sha
   return values;
 }
 
+/// A constant spread over an array's shape, as zeros() makes it: an array like others, which may be written to.
+bool is_constant_array(const node* n) {
+  return n->code == op::view && n->operand_count == 1 && n->operands()[0]->code == op::scalar;
+}
+
 /// Follows `source` through pending views and updates as far as one view can read the same.
 node_ref innermost(node* source, std::vector<axis_map>& map, const shape& extents) {
   node_ref at = node_ref::share(source);
   for (;;) {
     normalize(map, extents);
+    if (is_constant_array(at.get())) return at;
     if (node_ref base = pending_operand(at.get(), op::view)) {
       map = compose(at->facts->view, map);
       at = std::move(base);

@@ -1,9 +1,11 @@
 // Random programs, each run on every executor in several ways and compared with a naive interpreter:
-//   fuzz_tests [--seconds N] [--seed S] [--programs N] [--executor=interpreter|host|cuda|all] [--verbose]
+//   fuzz_tests [--seconds N] [--seed S] [--programs N] [--executor=interpreter|host|cuda|all] [--loops] [--verbose]
 // Program k of a run has the seed S + k and depends on nothing else, so that `--seed S --programs 1` repeats one alone.
+// Each is loops of statements (nests.hpp) and, without --loops, a sequence of others.
 #include "dsl/device.hpp"
 #include "dsl/options.hpp"
 #include "tests/fuzz/generate.hpp"
+#include "tests/fuzz/nests.hpp"
 #include "tests/fuzz/run.hpp"
 #include "tests/support/executor.hpp"
 
@@ -29,7 +31,7 @@ struct settings {
   std::uint64_t seed = 1;
   std::int64_t programs = 0;
   std::vector<std::string> executors;
-  bool verbose = false;
+  bool loops = false, verbose = false;
 };
 
 char running[200] = "";  // told when the process dies
@@ -89,10 +91,34 @@ bool passes(std::uint64_t seed, const settings& s) {
   return true;
 }
 
+/// Whether the loops of `seed` are right everywhere.
+bool loops_pass(std::uint64_t seed, const settings& s) {
+  const loop_program p = random_loops(seed);
+  if (s.verbose) std::printf("seed %llu, loops:\n%s", static_cast<unsigned long long>(seed), to_text(p).c_str());
+  for (const std::string& executor : s.executors) {
+    use_executor(executor);
+    std::snprintf(running, sizeof running, "seed %llu, %s, --loops\n", static_cast<unsigned long long>(seed),
+                  executor.c_str());
+    const std::optional<std::string> found = failure_of(p);
+    if (!found) continue;
+    std::printf("FAIL seed %llu on %s, loops\n  %s\n", static_cast<unsigned long long>(seed), executor.c_str(),
+                found->c_str());
+    std::fflush(stdout);
+    const loop_program small = shrunk(p, shrinking_seconds);
+    const std::optional<std::string> again = failure_of(small);
+    std::printf("made smaller:\n%s  %s\n", to_text(small).c_str(),
+                again ? again->c_str() : "it failed once, and not again");
+    std::printf("repeat: fuzz_tests --loops --seed %llu --programs 1 --executor=%s\n",
+                static_cast<unsigned long long>(seed), executor.c_str());
+    return false;
+  }
+  return true;
+}
+
 [[noreturn]] void usage(const char* argument) {
   std::fprintf(stderr,
                "%s: not understood\nusage: fuzz_tests [--seconds N] [--seed S] [--programs N] "
-               "[--executor=interpreter|host|cuda|all] [--verbose]\n",
+               "[--executor=interpreter|host|cuda|all] [--loops] [--verbose]\n",
                argument);
   std::exit(2);
 }
@@ -110,6 +136,7 @@ settings parsed(int argc, char** argv) {
     else if (word == "--seed") s.seed = std::strtoull(next(), nullptr, 10);
     else if (word == "--programs") s.programs = std::atoll(next());
     else if (word.starts_with("--executor=")) executor = word.substr(std::strlen("--executor="));
+    else if (word == "--loops") s.loops = true;
     else if (word == "--verbose") s.verbose = true;
     else usage(argv[k]);
   }
@@ -135,7 +162,7 @@ int main(int argc, char** argv) {
   int passed = 0, failed = 0;
   for (std::uint64_t k = 0; failed == 0 && (s.programs == 0 || k < static_cast<std::uint64_t>(s.programs)); ++k) {
     if (s.seconds > 0 && spent() > s.seconds) break;
-    if (passes(s.seed + k, s)) ++passed;
+    if (loops_pass(s.seed + k, s) && (s.loops || passes(s.seed + k, s))) ++passed;
     else ++failed;
   }
   std::printf("programs: %d passed, %d failed\n", passed, failed);

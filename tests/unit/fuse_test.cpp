@@ -1,4 +1,5 @@
 // What becomes a launch, and why a value is stored in between.
+#include "jit/fold/trace_recorder.hpp"
 #include "jit/fuse.hpp"
 
 #include <gtest/gtest.h>
@@ -36,6 +37,7 @@ TEST(fuse, computed_roots_plan_nothing) {
 }
 
 TEST(fuse, a_long_chain_is_cut_at_the_limit_and_says_so) {
+  const jit::statements_paused as_it_is;
   array a = ones_of({10});
   for (int k = 0; k < 1000; ++k) a = a + 1;
   jit::options how;
@@ -48,12 +50,14 @@ TEST(fuse, a_long_chain_is_cut_at_the_limit_and_says_so) {
 }
 
 TEST(fuse, doubling_sixty_times_is_one_group) {
+  const jit::statements_paused as_it_is;
   array x = ones_of({10});
   for (int k = 0; k < 60; ++k) x = x + x;
   EXPECT_EQ(plan_of({x}).count, 1u) << "shared operands count once";
 }
 
 TEST(fuse, many_inputs_are_cut) {
+  const jit::statements_paused as_it_is;
   array total = ones_of({10});
   for (int k = 0; k < 300; ++k) total = total + ones_of({10});
   const auto p = plan_of({total});
