@@ -1,4 +1,5 @@
-// Particles, a row each. Every statement writes some columns in place; all statements of a time step are one launch.
+// Particles, a row each. Every statement writes some columns in place; all statements of a time step are one launch,
+// and so are all steps of a time loop.
 #include "support/harness.hpp"
 
 #include <sinter/sinter.hpp>
@@ -45,15 +46,15 @@ class swarm {
     eval(particles);
   }
 
-  /// The error of the first and the last 100000, after `steps` of them.
-  double error(int steps, void (*step)(float*)) const {
+  /// The error of the first and the last 100000 of b, after `steps` of them.
+  double error(const array& b, int steps, void (*step)(float*)) const {
     std::vector<float> want = host_;
     for (std::size_t k = 0; k < want.size(); k += 4)
       for (int t = 0; t < steps; ++t) step(&want[k]);
     const auto error_of = [&](const array& rows) {
       return samples::largest_error(rows.to_vector<float>(), [&](std::size_t k) { return want[k]; });
     };
-    return std::max(error_of(particles(range(0, few), all)), error_of(particles(range(-few, end), all)));
+    return std::max(error_of(b(range(0, few), all)), error_of(b(range(-few, end), all)));
   }
 
   array particles;
@@ -73,7 +74,7 @@ void step_by_step(samples::report& report, swarm s, void (*step)(array&), void (
     ++steps;
     return s.particles;
   };
-  const auto error = [&](const array&) { return s.error(steps, reference); };
+  const auto error = [&](const array& b) { return s.error(b, steps, reference); };
   report.row("fixed", 0, fixed, error, suffix);
 }
 
@@ -92,7 +93,20 @@ void statement_by_statement(samples::report& report) {
     steps += 10;
     return b;
   };
-  report.row("naive", 0, naive, [&](const array&) { return s.error(steps, accelerate); });
+  report.row("naive", 0, naive, [&](const array& b) { return s.error(b, steps, accelerate); });
+}
+
+/// A thousand steps a call, always from the same particles: one launch, which reads and writes memory once.
+void time_loop(samples::report& report, const swarm& s, const std::string& suffix) {
+  constexpr int steps = 1000;
+  const auto naive = [&] {
+    array b = s.particles;
+    for (int t = 0; t < steps; ++t) accelerate(b);
+    eval(b);
+    return b;
+  };
+  const auto error = [&](const array& b) { return s.error(b, steps, accelerate); };
+  report.row("naive", 0, naive, error, suffix, 1);
 }
 
 }  // namespace
@@ -102,7 +116,9 @@ int main(int argc, char** argv) {
     statement_by_statement(report);
     step_by_step(report, swarm(), accelerate, accelerate, "");
     step_by_step(report, swarm(), bounce, bounce, "_bounce");
+    time_loop(report, swarm(), "_1000");
     if (!default_device().is_cuda()) return;
+    time_loop(report, swarm(100), "_1000_1e7");
     try {
       step_by_step(report, swarm(1000), accelerate, accelerate, "_1e8");
     } catch (const out_of_memory& e) {

@@ -1,4 +1,5 @@
-// (x[i] - y[j])^2 for all i and j: as a broadcast, and by a kernel written as a string. Neither makes copies of x or y.
+// (x[i] - y[j])^2 for all i and j: as a broadcast, as a loop that computes one element at a time and runs as one
+// launch, and by a kernel written as a string. None makes copies of x or y.
 #include "support/harness.hpp"
 #include "support/memory.hpp"
 
@@ -41,10 +42,38 @@ void rows_for(samples::report& report, std::size_t n, const std::string& suffix)
   report.row("fixed", 1e-15, string_kernel, error, suffix + "_str");
 }
 
+/// A million statements of an element each. They fold into one launch while they are recorded.
+void element_by_element(samples::report& report) {
+  constexpr std::int64_t n = 1000;
+  const auto host_x = samples::random_values<double>(n, -1, 1, 1), host_y = samples::random_values<double>(n, -1, 1, 2);
+  const array x(host_x), y(host_y);
+  const auto error = [&](const array& d) { return error_of_some(d, host_x, host_y); };
+
+  const auto elements = [&] {
+    array d = zeros({n, n}, f64);
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t j = 0; j < n; ++j) d(i, j) = square(x(i) - y(j));
+    eval(d);
+    return d;
+  };
+  report.row("naive", 1e-15, elements, error, "", 1);
+
+  const elementwise squared_diff{"squared_diff", "T x, T y", "T z", "z = (x - y) * (x - y)"};
+  const auto string_kernel = [&] {
+    array d = zeros({n, n}, f64);
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t j = 0; j < n; ++j) d(i, j) = squared_diff(x(i), y(j));
+    eval(d);
+    return d;
+  };
+  report.row("naive", 1e-15, string_kernel, error, "_str", 1);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   return samples::run("squared_diff", argc, argv, [](samples::report& report) {
+    element_by_element(report);
     rows_for(report, 1000, "");
 
     constexpr std::size_t large = 30000;
