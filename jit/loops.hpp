@@ -8,8 +8,8 @@
 
 namespace sinter::jit {
 
-/// What an op::iterate runs for each element, or an op::repeat for whole arrays: a graph over placeholders (op::state). Their operands are the states at first, then what the
-/// body needs of the graph around it.
+/// What an op::iterate runs for each element, or an op::repeat for whole arrays: a graph over placeholders (op::state). Their
+/// operands are the states at first, then what the body needs of the graph around it.
 struct loop_body {
   std::vector<node_ref> states;  ///< placeholders, of the loop's extents
   node_ref counter;              ///< placeholder of the iteration's number: 0-d i64
@@ -45,8 +45,8 @@ bool is_recording_body() noexcept;
 /// In a loop's body, type_error: what it writes to would be written once, not in each iteration.
 void refuse_write_in_body(const place& at);
 
-/// Placeholders for states that all broadcast to one shape, and for the iteration's number. shape_error when they don't;
-/// `name` is the function that the user called.
+/// Placeholders for states that all broadcast to one shape, and for the iteration's number. shape_error when they
+/// don't; `name` is the function that the user called.
 std::shared_ptr<loop_body> begin_loop(std::span<node* const> states, std::string_view name, const place& at);
 
 /// The loop's states after it, once `body` has its condition, next, count and limited. A 0-d C++ number as a next state
@@ -56,8 +56,8 @@ std::shared_ptr<loop_body> begin_loop(std::span<node* const> states, std::string
 std::vector<node_ref> record_loop(std::shared_ptr<loop_body> body, std::span<node* const> states, std::string_view name,
                                   const place& at);
 
-/// Like record_loop, for a body of whole-array operations, which runs `count` times: placeholders stand for arrays, and any
-/// operation may be applied to them. Runs before whatever needs its results (jit/repeat.cpp).
+/// Like record_loop, for a body of whole-array operations, which runs `count` times: placeholders stand for arrays, and
+/// any operation may be applied to them. It runs before whatever needs its results is planned (run_repeats).
 std::vector<node_ref> record_repeat(std::shared_ptr<loop_body> body, std::span<node* const> states, const place& at);
 
 /// Element by element, `then` where `asked` holds, else `otherwise`; the other one's elements are not read, nor are its

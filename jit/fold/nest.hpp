@@ -1,5 +1,5 @@
-// A folded loop nest looked at as a whole: which of its loops and element axes are lanes, on which nothing depends across,
-// and which places of its variables each lane keeps to itself.
+// A folded loop nest looked at as a whole: which of its loops and element axes are lanes, across which nothing depends on
+// anything, and which places of its variables each lane keeps to itself.
 #pragma once
 
 #include "jit/fold/statement.hpp"
@@ -18,8 +18,8 @@ struct outer_loop {
   std::int64_t most = 0;  ///< iterations
 };
 
-/// A number of a statement: constant + outer[k] * counter of the k-th outer loop that has one + loops[k] * counter of the k-th loop around it + own[a] * element along its a-th axis +
-/// the row of a table that a loop has come to.
+/// A number of a statement: constant + outer[k] * counter of the k-th outer loop that has one + loops[k] * counter of the
+/// k-th loop of the nest around it + own[a] * element along its a-th axis + the row of a table that a loop has come to.
 struct nest_form {
   std::int64_t constant = 0;
   std::vector<std::int64_t> outer, loops, own;

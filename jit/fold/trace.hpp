@@ -11,8 +11,7 @@ namespace sinter::jit {
 using table_column = std::shared_ptr<const std::vector<std::int64_t>>;
 
 /// A number that depends on the counters of the loops around it: constant + sum of coefficients[l] * counter[l], loops
-/// numbered from the outermost, plus the row of `column` that the innermost table loop around it has come to.
-/// Arithmetic wraps.
+/// numbered from the outermost, plus the row of `column` that loop `column_loop` has come to. Arithmetic wraps.
 struct traced_number {
   std::int64_t constant = 0;
   std::vector<std::int64_t> coefficients;  ///< one per loop around it
@@ -24,7 +23,7 @@ struct traced_number {
 struct trace_item {
   std::int32_t statement = -1;             ///< its structure; negative: a loop
   std::vector<traced_number> parameters;   ///< of the statement
-  traced_number count;                     ///< of the loop
+  traced_number count;                     ///< of the loop; 0 or less: it has no iterations
   std::vector<trace_item> body;            ///< of the loop
 
   bool is_loop() const { return statement < 0; }
