@@ -444,6 +444,7 @@ void resolve(std::span<node* const> roots) {
       if (std::exchange(t->is_raised, true)) continue;
       raise_trace(*t);
       raised = true;
+      break;  // other nodes may be gone
     }
     if (raised) continue;
     for (node* n : below) {
