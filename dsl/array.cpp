@@ -66,16 +66,14 @@ void note_assignment(jit::node* now, const jit::node* before) noexcept {
 }  // namespace
 
 array& array::operator=(const array& other) & noexcept {
-  array copy(other);
-  std::swap(node_, copy.node_);
-  note_assignment(node_, copy.node_);
-  return *this;
+  return *this = array(other);
 }
 
 array& array::operator=(array&& other) & noexcept {
-  array taken(std::move(other));
-  std::swap(node_, taken.node_);
-  note_assignment(node_, taken.node_);
+  jit::node* now = std::exchange(other.node_, nullptr);  // first: `other` may be this
+  jit::node* before = std::exchange(node_, now);
+  note_assignment(now, before);
+  if (before) jit::release(before);
   return *this;
 }
 

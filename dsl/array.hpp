@@ -11,6 +11,7 @@
 #include <iosfwd>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sinter {
@@ -21,13 +22,13 @@ class index;
 /// Stands for "no further index" in `a(...)`.
 extern const index no_index;
 
-/// The parameters of `a(...)`: an index per axis, up to 16.
-#define SINTER_INDICES                                                                                                 \
-  const index &p0, const index &p1 = no_index, const index &p2 = no_index, const index &p3 = no_index,                 \
-      const index &p4 = no_index, const index &p5 = no_index, const index &p6 = no_index, const index &p7 = no_index,  \
-      const index &p8 = no_index, const index &p9 = no_index, const index &p10 = no_index,                             \
-      const index &p11 = no_index, const index &p12 = no_index, const index &p13 = no_index,                           \
-      const index &p14 = no_index, const index &p15 = no_index
+/// The parameters of `a(...)` after the third: an index per axis, up to 16. Sixteen references take longer to pass than
+/// a view to record, so one and two indices have entries of their own.
+#define SINTER_MORE_INDICES                                                                                            \
+  const index &p3 = no_index, const index &p4 = no_index, const index &p5 = no_index, const index &p6 = no_index,      \
+      const index &p7 = no_index, const index &p8 = no_index, const index &p9 = no_index,                              \
+      const index &p10 = no_index, const index &p11 = no_index, const index &p12 = no_index,                           \
+      const index &p13 = no_index, const index &p14 = no_index, const index &p15 = no_index
 
 /// An n-dimensional value: dtype, shape (up to 16 axes), device. Copies are O(1) and independent. Operations on arrays
 /// record; nothing runs until a value is needed (`eval`, `item`, `to_vector`, printing).
@@ -102,15 +103,18 @@ class array {
   array to(const sinter::device& d, place at = place::here()) const;
 
   /// Reads through an index per axis: ints, all, range, newaxis, ellipsis, index arrays, boolean masks. A view or a
-  /// gather; lazy, but for masks: their count of true elements is waited for. NumPy's rules: index arrays of any integer
-  /// dtype broadcast together; their shape replaces the first axis they index when they (and ints among them) are
-  /// neighbours, else it comes first. A mask stands for the index arrays nonzero(mask) and takes as many axes as it has.
-  /// Throws index_error for ints out of range, for too many indices or ellipses; shape_error for a mask of another
+  /// gather; lazy, but for masks: their count of true elements is waited for. NumPy's rules: index arrays of any
+  /// integer dtype broadcast together; their shape replaces the first axis they index when they (and ints among them)
+  /// are neighbours, else it comes first. A mask stands for the index arrays nonzero(mask) and takes as many axes as it
+  /// has. Throws index_error for ints out of range, for too many indices or ellipses; shape_error for a mask of another
   /// shape than its axes; type_error for other index arrays.
   /// Of a variable, the result also can be written to: `a(all, 0) += x` (see selection in index.hpp).
-  selection operator()(SINTER_INDICES) &;
-  array operator()(SINTER_INDICES) const&;
-  array operator()(SINTER_INDICES) &&;
+  selection operator()(const index& p0) &;
+  selection operator()(const index& p0, const index& p1) &;
+  selection operator()(const index& p0, const index& p1, const index& p2, SINTER_MORE_INDICES) &;
+  array operator()(const index& p0) const&;
+  array operator()(const index& p0, const index& p1) const&;
+  array operator()(const index& p0, const index& p1, const index& p2, SINTER_MORE_INDICES) const&;
 
   /// `a += x` is `a = a + x` with a's shape and dtype kept: x must broadcast to a's shape (shape_error), and the sum
   /// must convert back without changing kind (type_error for a float into integers; i64 into i32 wraps). Lazy.
@@ -125,11 +129,14 @@ class array {
   array& operator<<=(const operand& x) &;
   array& operator>>=(const operand& x) &;
 
-  /// For the library: the graph node (never null), and an array that takes over a reference to one.
+  /// For the library: the graph node (never null), an array that takes over a reference to one, and such a reference
+  /// given away (null after a move).
   jit::node* node() const { return node_ ? node_ : empty_node(); }
   static array adopt(jit::node* n) { return array(n, adopt_tag{}); }
+  jit::node* leave() noexcept { return std::exchange(node_, nullptr); }
 
  private:
+  friend class operand;
   struct adopt_tag {};
   array(jit::node* n, adopt_tag) : node_(n) {}
   static jit::node* empty_node() noexcept;
@@ -156,10 +163,12 @@ class array {
 class operand {
  public:
   operand(const array& a, place at = place::here()) : node_(a.node()), at_(at) {}
+  operand(array&& a, place at = place::here()) : node_(a.node()), spare_(&a.node_), at_(at) {}
   operand(const selection& s, place at = place::here());
+  operand(selection&& s, place at = place::here());
   template <class T>
     requires(std::is_arithmetic_v<T>)
-  operand(T number, place at = place::here()) : number_(number), at_(at) {}
+  constexpr operand(T number, place at = place::here()) : number_(number), at_(at) {}
   template <class T>
     requires(!std::is_arithmetic_v<T> && element<T> && is_complex(dtype_of<T>))
   operand(const T& number, place at = place::here())
@@ -170,9 +179,11 @@ class operand {
   jit::node* node() const { return node_; }  ///< null for a number
   const scalar& number() const { return number_; }
   const place& at() const { return at_; }
+  jit::node** spare() const { return spare_; }  ///< for its last use: where a temporary holds its node, or null
 
  private:
   jit::node* node_ = nullptr;
+  jit::node** spare_ = nullptr;
   scalar number_;
   place at_;
 };

@@ -43,12 +43,14 @@ run clip_range(const range& r, std::int64_t extent, const place& at) {
   return {first, (distance - 1) / pace + 1};
 }
 
-std::int64_t checked_integer(const index& i, int axis, std::int64_t extent) {
+[[noreturn, gnu::noinline]] void throw_out_of_range(const index& i, std::int64_t k, int axis, std::int64_t extent) {
+  throw_index_error(
+      fmt::format("index {} is out of range for axis {} with size {}", k < 0 ? i.integer() : k, axis, extent), i.at());
+}
+
+inline std::int64_t checked_integer(const index& i, int axis, std::int64_t extent) {
   const std::int64_t k = from_front({i.integer(), i.anchor()}, extent);
-  if (k < 0 || k >= extent)
-    throw_index_error(
-        fmt::format("index {} is out of range for axis {} with size {}", k < 0 ? i.integer() : k, axis, extent),
-        i.at());
+  if (k < 0 || k >= extent) throw_out_of_range(i, k, axis, extent);
   return k;
 }
 
@@ -98,38 +100,44 @@ int count_named(std::span<const index* const> list, const shape& extents) {
   return named;
 }
 
-/// Fills a fresh plan.
+using index_list = std::span<const index* const>;
+
+/// Finds what indices mean, one after the other.
 class planner {
  public:
-  planner(index_plan& p, const array& source, std::span<const index* const> list)
-      : p_(p), extents_(source.extents()), list_(list), rests_(source.rank() - count_named(list, source.extents())) {
-    p_.source = source;
-    if (!list.empty()) p_.at = list[0]->at();
-  }
+  /// `map` and `view`, both empty: the basic view, to be filled.
+  planner(const shape& source, index_list list, jit::axis_maps& map, shape& view)
+      : source_(source), list_(list), map_(map), view_(view) {}
 
   void plan() {
+    rests_ = source_.rank() - count_named(list_, source_);
     bool rest_seen = false;
     for (const index* i : list_) {
       take(*i);
       rest_seen |= i->what() == index::kind::rest;
     }
-    if (!rest_seen) keep_rest(p_.at);
+    if (!rest_seen) keep_rest(list_.empty() ? place{} : list_[0]->at());
+  }
+
+  /// Null when there are no index arrays and masks.
+  std::unique_ptr<selection_extras> extras() {
+    if (taken_.list.empty()) return nullptr;
+    return std::make_unique<selection_extras>(selection_extras{std::move(taken_), {}});
   }
 
  private:
+  /// The next axis of the source.
+  int axis() const { return static_cast<int>(map_.size()); }
+
   void take(const index& i) {
     switch (i.what()) {
-      case index::kind::integer: {
-        const std::int64_t k = checked_integer(i, axis_, extents_[axis_]);
-        p_.map[axis_++] = {k, 0, -1};
-        p_.is_identity = false;
-        advanced();
-        return;
-      }
+      case index::kind::integer:
+        map_.push_back({checked_integer(i, axis(), source_[axis()]), 0, -1});
+        return advanced();
       case index::kind::array:
-        check_array(i, extents_, axis_);
+        check_array(i, source_, axis());
         advanced();
-        p_.taken.push_back({p_.extents.rank(), i.values()});
+        taken_.list.push_back({view_.rank(), i.values()});
         for (int k = axes_of(i); k > 0; --k) keep_axis(i.at());
         return;
       default:
@@ -140,9 +148,7 @@ class planner {
       case index::kind::slice:
         return take_slice(i);
       case index::kind::unit:
-        append_extent(p_.extents, 1, "index", i.at());
-        p_.is_identity = false;
-        return;
+        return append_extent(view_, 1, "index", i.at());
       case index::kind::rest:
         return keep_rest(i.at());
       default:
@@ -151,15 +157,15 @@ class planner {
   }
 
   void take_slice(const index& i) {
-    const run taken = clip_range(i.slice(), extents_[axis_], i.at());
-    p_.is_identity &= taken.count == extents_[axis_] && (taken.count <= 1 || i.slice().step == 1);
-    p_.map[axis_++] = {taken.first, taken.count <= 1 ? 0 : i.slice().step, p_.extents.rank()};
-    append_extent(p_.extents, taken.count, "index", i.at());
+    const run taken = clip_range(i.slice(), source_[axis()], i.at());
+    map_.push_back({taken.first, taken.count <= 1 ? 0 : i.slice().step, view_.rank()});
+    append_extent(view_, taken.count, "index", i.at());
   }
 
   void keep_axis(const place& at) {
-    p_.map[axis_] = {0, 1, p_.extents.rank()};
-    append_extent(p_.extents, extents_[axis_++], "index", at);
+    const std::int64_t extent = source_[axis()];
+    map_.push_back({0, 1, view_.rank()});
+    append_extent(view_, extent, "index", at);
   }
 
   void keep_rest(const place& at) {
@@ -168,18 +174,27 @@ class planner {
 
   /// An int, an index array or a mask: where the first stands, and whether all are neighbours.
   void advanced() {
-    if (p_.first < 0) p_.first = p_.extents.rank();
-    p_.separated |= interrupted_;
+    if (taken_.first < 0) taken_.first = view_.rank();
+    taken_.separated |= interrupted_;
     open_ = true;
   }
 
-  index_plan& p_;
-  const shape& extents_;
-  std::span<const index* const> list_;
-  int rests_;
-  int axis_ = 0;
+  const shape& source_;
+  index_list list_;
+  jit::axis_maps& map_;
+  shape& view_;
+  taken_axes taken_;
+  int rests_ = 0;
   bool open_ = false, interrupted_ = false;
 };
+
+/// Whether there is an integer or `all` for each axis, as in most loops.
+bool is_plain(const shape& source, index_list list) {
+  if (static_cast<int>(list.size()) != source.rank()) return false;
+  for (const index* i : list)
+    if (i->what() != index::kind::integer && i->what() != index::kind::whole) return false;
+  return true;
+}
 
 /// The shape that the index arrays broadcast to.
 shape common_index_shape(const shape& source, std::span<const indexed_axis> indexed, const place& at) {
@@ -197,21 +212,16 @@ shape common_index_shape(const shape& source, std::span<const indexed_axis> inde
   return common;
 }
 
-std::vector<indexed_axis> indexed_axes(const index_plan& p) {
+std::vector<indexed_axis> indexed_axes(const taken_axes& taken) {
   std::vector<indexed_axis> indexed;
-  for (const taken_axis& t : p.taken) indexed.push_back({t.axis, &t.values});
+  for (const taken_axis& t : taken.list) indexed.push_back({t.axis, &t.values});
   return indexed;
-}
-
-array read(const array& a, const index_plan& p) {
-  const array basic = p.basic(a);
-  return p.taken.empty() ? basic : gather(basic, pick(p), p.at);
 }
 
 }  // namespace
 
-bool index_plan::has_mask() const {
-  return std::any_of(taken.begin(), taken.end(), [](auto& t) { return t.is_mask(); });
+bool taken_axes::has_mask() const {
+  return std::any_of(list.begin(), list.end(), [](auto& t) { return t.is_mask(); });
 }
 
 picks pick(const shape& source, std::span<const indexed_axis> indexed, int first, const place& at) {
@@ -238,12 +248,12 @@ picks pick(const shape& source, std::span<const indexed_axis> indexed, int first
   return p;
 }
 
-picks pick(const index_plan& p) {
-  if (!p.has_mask()) return pick(p.extents, indexed_axes(p), p.first_axis(), p.at);
+picks pick(const shape& view, const taken_axes& taken, const place& at) {
+  if (!taken.has_mask()) return pick(view, indexed_axes(taken), taken.first_axis(), at);
   std::vector<array> positions;
   std::vector<int> axes_taken;
-  for (const taken_axis& t : p.taken) {
-    const std::vector<array> of_mask = t.is_mask() ? nonzero(t.values, p.at) : std::vector<array>{t.values};
+  for (const taken_axis& t : taken.list) {
+    const std::vector<array> of_mask = t.is_mask() ? nonzero(t.values, at) : std::vector<array>{t.values};
     for (std::size_t k = 0; k < of_mask.size(); ++k) {
       axes_taken.push_back(t.axis + static_cast<int>(k));
       positions.push_back(of_mask[k]);
@@ -251,7 +261,7 @@ picks pick(const index_plan& p) {
   }
   std::vector<indexed_axis> indexed;
   for (std::size_t k = 0; k < positions.size(); ++k) indexed.push_back({axes_taken[k], &positions[k]});
-  return pick(p.extents, indexed, p.first_axis(), p.at);
+  return pick(view, indexed, taken.first_axis(), at);
 }
 
 array gather(const array& x, const picks& p, const place& at) {
@@ -275,54 +285,117 @@ array gather(const array& x, std::span<const indexed_axis> indexed, int first, c
 namespace {
 
 /// The indices up to the first that isn't one.
-std::span<const index* const> used(std::span<const index* const> list) {
+index_list used(index_list list) {
   std::size_t count = 0;
   while (count < list.size() && list[count]->what() != index::kind::none) ++count;
   return list.first(count);
 }
 
-array read(const array& a, std::span<const index* const> list) {
-  index_plan p;
-  planner(p, a, used(list)).plan();
-  return read(a, p);
+/// What the indices mean for an array of that shape: a basic view, by its map and extents (an empty shape before), and
+/// what index arrays and masks select of it.
+[[gnu::noinline]] std::unique_ptr<selection_extras> find_any_view(const shape& source, index_list list,
+                                                                  jit::axis_maps& map, shape& extents) {
+  planner p(source, used(list), map, extents);
+  p.plan();
+  return p.extras();
 }
 
-/// With what a read would refuse refused here, where it is written; but masks can't be asked without waiting.
-std::unique_ptr<index_plan> checked_plan(const array& a, std::span<const index* const> list) {
-  auto p = std::make_unique<index_plan>();
-  planner(*p, a, list).plan();
-  if (!p->taken.empty() && !p->has_mask()) common_index_shape(p->extents, indexed_axes(*p), p->at);
-  return p;
+inline std::unique_ptr<selection_extras> find_view(const shape& source, index_list list, jit::axis_maps& map,
+                                                   shape& extents) {
+  if (!is_plain(source, list)) return find_any_view(source, list, map, extents);
+  for (std::size_t k = 0; k < list.size(); ++k) {
+    const int axis = static_cast<int>(k);
+    if (list[k]->what() == index::kind::integer) {
+      map.push_back({checked_integer(*list[k], axis, source[axis]), 0, -1});
+    } else {
+      map.push_back({0, 1, extents.rank()});
+      extents.append(source[axis]);
+    }
+  }
+  return nullptr;
+}
+
+place place_of(index_list list) { return list.empty() ? place{} : list[0]->at(); }
+
+/// The elements of a basic view, or those that index arrays select of it.
+array elements(jit::node_ref source, std::unique_ptr<jit::attribute>&& facts, const shape& extents,
+               const selection_extras* extras, const place& at) {
+  const bool taken = extras && !extras->taken.list.empty();
+  array basic = wrap(jit::make_view(std::move(source), std::move(facts), extents, at));
+  return taken ? gather(basic, pick(basic.extents(), extras->taken, at), at) : basic;
+}
+
+array read(const array& a, index_list list) {
+  auto facts = std::make_unique<jit::attribute>();
+  shape extents;
+  const auto extras = find_view(a.extents(), list, facts->view, extents);
+  return elements(jit::node_ref::share(a.node()), std::move(facts), extents, extras.get(), place_of(list));
 }
 
 }  // namespace
 
-#define SINTER_INDICES                                                                                        \
-  const index &p0, const index &p1, const index &p2, const index &p3, const index &p4, const index &p5,       \
-      const index &p6, const index &p7, const index &p8, const index &p9, const index &p10, const index &p11, \
-      const index &p12, const index &p13, const index &p14, const index &p15
-#define SINTER_LIST \
-  std::to_array<const index*>({&p0, &p1, &p2, &p3, &p4, &p5, &p6, &p7, &p8, &p9, &p10, &p11, &p12, &p13, &p14, &p15})
-selection array::operator()(SINTER_INDICES) & { return selection(*this, SINTER_LIST); }
-array array::operator()(SINTER_INDICES) const& { return sinter::read(*this, SINTER_LIST); }
-array array::operator()(SINTER_INDICES) && { return sinter::read(*this, SINTER_LIST); }
-array selection::operator()(SINTER_INDICES) const { return sinter::read(read(), SINTER_LIST); }
+#define SINTER_MORE_INDICES                                                                                        \
+  const index &p3, const index &p4, const index &p5, const index &p6, const index &p7, const index &p8,            \
+      const index &p9, const index &p10, const index &p11, const index &p12, const index &p13, const index &p14,   \
+      const index &p15
+#define SINTER_LIST(...) std::to_array<const index*>({__VA_ARGS__})
+/// The parentheses of `of`: make(from, list of indices).
+#define SINTER_PARENTHESES(type, of, qualifiers, make, from)                                                           \
+  type of::operator()(const index& p0) qualifiers { return make(from, SINTER_LIST(&p0)); }                             \
+  type of::operator()(const index& p0, const index& p1) qualifiers { return make(from, SINTER_LIST(&p0, &p1)); }       \
+  type of::operator()(const index& p0, const index& p1, const index& p2, SINTER_MORE_INDICES) qualifiers {             \
+    return make(from, used(SINTER_LIST(&p0, &p1, &p2, &p3, &p4, &p5, &p6, &p7, &p8, &p9, &p10, &p11, &p12, &p13, &p14, \
+                                       &p15)));                                                                              \
+  }
+SINTER_PARENTHESES(selection, array, &, selection, *this)
+SINTER_PARENTHESES(array, array, const&, sinter::read, *this)
+SINTER_PARENTHESES(array, selection, const, sinter::read, read())
+#undef SINTER_PARENTHESES
 #undef SINTER_LIST
-#undef SINTER_INDICES
+#undef SINTER_MORE_INDICES
 
 // ---- Selections as arrays ----
 
-selection::selection(array& target, std::span<const index* const> list)
-    : target_(target), plan_(checked_plan(target, used(list)).release()) {}
+selection::selection(array& target, index_list list) : target_(&target), node_(target.node()), extras_(nullptr) {
+  auto facts = std::make_unique<jit::attribute>();
+  std::unique_ptr<selection_extras> extras = find_view(node_->extents, list, facts->view, extents_);
+  at_ = place_of(list);
+  // What a read would refuse is refused here, where it is written; but masks can't be asked without waiting.
+  if (extras && !extras->taken.has_mask()) common_index_shape(extents_, indexed_axes(extras->taken), at_);
+  jit::retain(node_);
+  facts_ = facts.release();
+  extras_ = extras.release();
+}
 
-selection::~selection() { delete plan_; }
+void selection::let_go() {
+  if (node_) jit::release(node_);
+  delete facts_;
+  delete extras_;
+}
 
 const array& selection::read() const {
-  if (!plan_->read) plan_->read = sinter::read(plan_->source, *plan_);
-  return *plan_->read;
+  if (!extras_) extras_ = new selection_extras;
+  if (!target_) extras_->read = node_ ? wrap(jit::node_ref::share(node_)) : array();
+  if (!extras_->read)
+    extras_->read = elements(jit::node_ref::share(node_), std::make_unique<jit::attribute>(facts_->view), extents_,
+                             extras_, at_);
+  return *extras_->read;
+}
+
+jit::node*& selection::read_last() {
+  if (!target_) return node_;
+  target_ = nullptr;
+  jit::node_ref source(std::exchange(node_, nullptr));
+  std::unique_ptr<jit::attribute> facts(std::exchange(facts_, nullptr));
+  if (!extras_) node_ = jit::make_view(std::move(source), std::move(facts), extents_, at_).leave();
+  else if (extras_->read) node_ = unwrap(std::move(*extras_->read)).leave();
+  else node_ = unwrap(elements(std::move(source), std::move(facts), extents_, extras_, at_)).leave();
+  return node_;
 }
 
 device selection::device() const { return read().device(); }
+
+selection::operator array() && { return array::adopt(std::exchange(read_last(), nullptr)); }
 
 operand::operand(const selection& s, place at) : operand(s.read(), at) {}
 index::index(const selection& s, place at) : index(s.read(), at) {}

@@ -65,9 +65,9 @@ class index {
   template <class T>
     requires(std::is_integral_v<T> && !std::is_same_v<T, bool>)
   index(T i, place at = place::here()) : kind_(kind::integer), integer_(as_index(i)), at_(at) {}
-  index(all_t, place at = place::here()) : kind_(kind::whole), at_(at) {}
-  index(newaxis_t, place at = place::here()) : kind_(kind::unit), at_(at) {}
-  index(ellipsis_t, place at = place::here()) : kind_(kind::rest), at_(at) {}
+  index(all_t, place at = place::here()) : index(kind::whole, at) {}
+  index(newaxis_t, place at = place::here()) : index(kind::unit, at) {}
+  index(ellipsis_t, place at = place::here()) : index(kind::rest, at) {}
   index(const range& r, place at = place::here()) : kind_(kind::slice), range_(r), at_(at) {}
   index(position p, place at = place::here())
       : kind_(kind::integer), anchor_(p.from), integer_(p.offset), at_(at) {}
@@ -76,7 +76,7 @@ class index {
   index(const array& a, place at = place::here()) : kind_(kind::array), array_(&a), at_(at) {}
   index(const selection& s, place at = place::here());
 
-  constexpr index() = default;  ///< none
+  constexpr index() : index(kind::none, place{}) {}
 
   kind what() const { return kind_; }
   std::int64_t integer() const { return integer_; }
@@ -86,16 +86,23 @@ class index {
   const place& at() const { return at_; }
 
  private:
-  kind kind_ = kind::none;
+  constexpr index(kind k, const place& at) : kind_(k), integer_(0), at_(at) {}
+
+  kind kind_;
   position::anchor anchor_ = position::anchor::none;
-  std::int64_t integer_ = 0;
-  range range_{position(0), position(0)};
-  const array* array_ = nullptr;
+  union {  // by kind: only what there is takes time to store
+    std::int64_t integer_;
+    range range_;
+    const array* array_;
+  };
   place at_;
 };
 
-struct index_plan;
-namespace jit { enum class op : std::uint8_t; }
+struct selection_extras;
+namespace jit {
+enum class op : std::uint8_t;
+struct attribute;
+}
 
 /// `a(...)` of a variable `a`: reads as an array that holds the selected elements as they are now (independent of `a`,
 /// lazy), and can be written to within the expression that made it: `a(all, 0) += x;`. A write records a new version of
@@ -108,10 +115,13 @@ namespace jit { enum class op : std::uint8_t; }
 class selection {
  public:
   selection(const selection&) = delete;
-  ~selection();
+  ~selection() {
+    if (node_ || facts_ || extras_) let_go();
+  }
 
   void operator=(const operand& x) &&;
   void operator=(const selection& x) &&;
+  void operator=(selection&& x) &&;
   void operator+=(const operand& x) &&;
   void operator-=(const operand& x) &&;
   void operator*=(const operand& x) &&;
@@ -140,7 +150,8 @@ class selection {
   void operator>>=(const operand& x) & = delete;
 
   /// The selected elements. Recorded when first asked for; masks then wait for their count.
-  operator array() const { return read(); }
+  operator array() const& { return read(); }
+  operator array() &&;
 
   // What an array has.
   dtype type() const { return read().type(); }
@@ -165,7 +176,9 @@ class selection {
   }
   array astype(dtype type, place at = place::here()) const { return read().astype(type, at); }
   array to(const sinter::device& d, place at = place::here()) const { return read().to(d, at); }
-  array operator()(SINTER_INDICES) const;
+  array operator()(const index& p0) const;
+  array operator()(const index& p0, const index& p1) const;
+  array operator()(const index& p0, const index& p1, const index& p2, SINTER_MORE_INDICES) const;
   jit::node* node() const { return read().node(); }  ///< for the library
 
  private:
@@ -174,13 +187,22 @@ class selection {
   friend class index;
   friend const array* addressed(const selection& s);
   selection(array& target, std::span<const index* const> list);
+  void let_go();
   const array& read() const;
+  jit::node*& read_last();  ///< of a temporary: where it then holds the elements
   void write(jit::op how, const operand& x);
 
-  array& target_;
-  index_plan* plan_;  // owned; holds what the target was when the selection was made
+  // Nothing is recorded before it is read: most are written to, which needs a map and no view.
+  array* target_;                     // null once written, or read for the last time
+  jit::node* node_;                   // owned: what the target was; then what was read
+  jit::attribute* facts_;             // owned: the map of a basic view of that; null once used
+  shape extents_;                     // of the basic view
+  place at_;
+  mutable selection_extras* extras_;  // owned
 };
 
-#undef SINTER_INDICES
+#undef SINTER_MORE_INDICES
+
+inline operand::operand(selection&& s, place at) : node_(s.read_last()), spare_(&s.node_), at_(at) {}
 
 }  // namespace sinter

@@ -5,6 +5,7 @@
 #include "dsl/record_internal.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,31 +22,28 @@ struct taken_axis {
   int axes() const { return is_mask() ? values.rank() : 1; }  ///< how many it stands for
 };
 
-/// What a list of indices means for an array: a basic view, then index arrays and masks on axes of that view. Made
-/// without waiting; needs neither the list nor the arrays in it any more.
-struct index_plan {
-  array source;                 // as it was
-  jit::axis_map map[max_rank];  // the view, one per source axis
-  shape extents;                // of the view
-  bool is_identity = true;      // the view changes nothing
-  std::vector<taken_axis> taken;
+/// The index arrays and masks of a selection, which select from its basic view.
+struct taken_axes {
+  std::vector<taken_axis> list;
   int first = -1;          // axes of the view, but for taken ones, before the first index array, mask or int
   bool separated = false;  // another kind of index stands between index arrays (ints and masks count as such)
-  place at;
-  std::optional<array> read;  // the selected elements, once asked for
 
-  std::span<const jit::axis_map> maps() const { return {map, static_cast<std::size_t>(source.rank())}; }
   bool has_mask() const;
   /// The axis of the selection where the common shape of the index arrays starts.
   int first_axis() const { return separated ? 0 : first; }
-  /// The basic view of an array of the source's shape.
-  array basic(const array& a) const { return is_identity ? a : view(a, maps(), extents, at); }
+};
+
+/// What a selection has beside its basic view, when it has any. Made without waiting; needs neither the indices nor the
+/// arrays among them any more.
+struct selection_extras {
+  taken_axes taken;
+  std::optional<array> read;  // the selected elements, once asked for
 };
 
 /// Elements of an array that index arrays select: the facts of a gather or scatter.
 struct picks {
   shape extents;                       // of the selection
-  std::vector<jit::gather_axis> from;  // per axis of the array; operand k: indices[k]
+  jit::gather_axes from;               // per axis of the array; operand k: indices[k]
   std::vector<array> indices;          // all of one shape
   int first = 0;                       // axis of the selection where that shape starts
   int along = -1;                      // take_along_axis: the axis; the indices have the shape of the selection
@@ -53,8 +51,8 @@ struct picks {
 
 /// Throws shape_error when the index arrays don't broadcast, index_error when an axis without elements is indexed.
 picks pick(const shape& source, std::span<const indexed_axis> indexed, int first, const place& at);
-/// The plan's, within its basic view. Masks wait for their count.
-picks pick(const index_plan& p);
+/// The taken ones, within a basic view. Masks wait for their count.
+picks pick(const shape& view, const taken_axes& taken, const place& at);
 array gather(const array& x, const picks& p, const place& at);
 
 /// How a write is done and told. op::buffer replaces; other operations combine the old value with the new one.
@@ -62,7 +60,7 @@ struct writing {
   jit::op how;
   std::string_view name;  ///< in messages: "+=", "scatter_add"
   place at;
-  std::string hint = {};  ///< for values of another shape
+  std::string_view hint = {};  ///< for values of another shape
 };
 
 /// `base` with x, a value for each selected element or broadcast to that, written where `p` says. With `distinct` no

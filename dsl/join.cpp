@@ -203,9 +203,9 @@ array pad_constant(const array& x, const padding& p, const operand& value, const
   if (p.extents == x.extents()) return x;
   const array base = wrap(jit::make_broadcast(fill.node(), p.extents, at));
   if (x.size() == 0) return base;
-  axis_map region[max_rank];
-  for (int k = 0; k < x.rank(); ++k) region[k] = {p.width[k].before, 1, k};
-  return wrap(jit::make_update(base.node(), x.node(), {region, static_cast<std::size_t>(x.rank())}, at));
+  jit::axis_maps region;
+  for (int k = 0; k < x.rank(); ++k) region.push_back({p.width[k].before, 1, k});
+  return wrap(jit::make_update(base.node(), x.node(), region, at));
 }
 
 /// Positions [from, to) of an axis of n > 1 elements (0 .. n - 1 are its own) as runs of it; stops after too many.

@@ -7,6 +7,7 @@
 #include "dsl/record_internal.hpp"
 #include "dsl/scan.hpp"
 #include "dsl/shape_ops.hpp"
+#include "dsl/sort_internal.hpp"
 
 #include <fmt/format.h>
 
@@ -40,8 +41,8 @@ void evaluate(const array& x, const place& at) { eval_all(std::span<const array>
 
 // ---- Positions of true elements ----
 
-/// Positions in C order of the elements that aren't zero: i64 [count], pending. A scan counts them, which is waited for;
-/// each then writes its position where its number says.
+/// Positions in C order of the elements that aren't zero: i64 [count], pending. A scan counts them, which is waited
+/// for; each then writes its position where its number says.
 array true_positions(const array& x, const place& at) {
   const array mask = ravel(convert(x, boolean, at), at);
   const std::int64_t n = mask.size();
@@ -143,7 +144,8 @@ scalar last_value(dtype type) {
   return {};
 }
 
-/// x [n] in ascending order as precedes() has it, followed by last values up to a power of two; n > 0. Evaluated.
+}  // namespace
+
 array sorted(const array& x, const place& at) {
   const auto size = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(x.size())));
   array values = x;
@@ -158,6 +160,8 @@ array sorted(const array& x, const place& at) {
   }
   return values;
 }
+
+namespace {
 
 void check_mask(const array& mask, std::int64_t available, const place& at) {
   if (mask.type() != boolean)

@@ -16,9 +16,9 @@ array to_array(const operand& x) {
 
 }  // namespace
 
-#define SINTER_BINARY_OPERATOR(symbol, name, code)                                             \
-  array operator symbol(const operand& a, const operand& b) { return record(op::code, a, b); } \
-  array name(const operand& a, const operand& b) { return record(op::code, a, b); }
+#define SINTER_BINARY_OPERATOR(symbol, name, code)                                                  \
+  array operator symbol(const operand& a, const operand& b) { return record_last(op::code, a, b); } \
+  array name(const operand& a, const operand& b) { return record_last(op::code, a, b); }
 SINTER_BINARY_OPERATOR(+, add, add)
 SINTER_BINARY_OPERATOR(-, subtract, subtract)
 SINTER_BINARY_OPERATOR(*, multiply, multiply)
@@ -39,7 +39,7 @@ SINTER_BINARY_OPERATOR(>=, greater_equal, greater_equal)
 #undef SINTER_BINARY_OPERATOR
 
 #define SINTER_BINARY(name, code) \
-  array name(const operand& a, const operand& b) { return record(op::code, a, b); }
+  array name(const operand& a, const operand& b) { return record_last(op::code, a, b); }
 SINTER_BINARY(operator/, divide)
 SINTER_BINARY(logical_xor, logical_xor)
 SINTER_BINARY(floor_divide, floor_divide)
@@ -71,7 +71,9 @@ array divide(const operand& a, const operand& b) {
 
 array true_divide(const operand& a, const operand& b) { return divide(a, b); }
 
-std::pair<array, array> divmod(const operand& a, const operand& b) { return {floor_divide(a, b), remainder(a, b)}; }
+std::pair<array, array> divmod(const operand& a, const operand& b) {
+  return {record(op::floor_divide, a, b), record(op::remainder, a, b)};
+}
 
 array clip(const operand& x, const operand& low, const operand& high) {
   const array above = record(op::maximum, x, low);

@@ -13,10 +13,17 @@
 namespace sinter {
 
 inline array wrap(jit::node_ref n) { return array::adopt(n.leave()); }
+/// The node of an array that is not needed any more.
+inline jit::node_ref unwrap(array&& a) {
+  jit::node* n = a.leave();
+  return n ? jit::node_ref(n) : jit::node_ref::share(a.node());
+}
 
-inline jit::input input_of(const operand& x) { return {x.node(), x.number(), x.at()}; }
-inline jit::input input_of(const array& x, const place& at) { return {x.node(), {}, at}; }
-inline jit::input input_of(const scalar& x, const place& at) { return {nullptr, x, at}; }
+inline jit::input input_of(const operand& x) { return {x.node(), x.number(), x.at(), nullptr}; }
+/// For what uses x once only: a temporary array is taken apart.
+inline jit::input last_input_of(const operand& x) { return {x.node(), x.number(), x.at(), x.spare()}; }
+inline jit::input input_of(const array& x, const place& at) { return {x.node(), {}, at, nullptr}; }
+inline jit::input input_of(const scalar& x, const place& at) { return {nullptr, x, at, nullptr}; }
 
 inline array record(jit::op code, const operand& a) {
   const jit::input in[] = {input_of(a)};
@@ -25,6 +32,11 @@ inline array record(jit::op code, const operand& a) {
 inline array record(jit::op code, const array& x, const place& at) {
   const jit::input in[] = {input_of(x, at)};
   return wrap(jit::record(code, in, at));
+}
+/// For the operations themselves: a and b are used once only.
+inline array record_last(jit::op code, const operand& a, const operand& b) {
+  const jit::input in[] = {last_input_of(a), last_input_of(b)};
+  return wrap(jit::record(code, in, a.at()));
 }
 inline array record(jit::op code, const operand& a, const operand& b) {
   const jit::input in[] = {input_of(a), input_of(b)};

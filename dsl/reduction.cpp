@@ -103,10 +103,9 @@ std::vector<array> reduction::call(std::span<const reduction_argument* const> ar
                      fmt::format("take them all: kernel.results<{}>(...)", output_count()));
   const int rank = jit::broadcast_extents(given.inputs, name(), at).rank();
   const std::uint32_t reduced = axis_bits(given.over, rank, name(), at);
+  const jit::node_ref made = jit::record_user_reduction(*kernel_, given.inputs, reduced, given.keep.on, at);
   std::vector<array> out;
-  for (jit::node_ref& n :
-       jit::record_user_reduction(kernel_->shared_from_this(), given.inputs, reduced, given.keep.on, at))
-    out.push_back(wrap(std::move(n)));
+  for (std::size_t k = 0; k < kernel_->outputs.size(); ++k) out.push_back(wrap(jit::result_of(made, k)));
   return out;
 }
 

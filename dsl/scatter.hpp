@@ -1,8 +1,8 @@
-// Writes at computed places, by name. `a` gets a new version; arrays recorded from it before keep the old values. All are
-// lazy: they record and launch nothing. Values broadcast to the shape the indices select (shape_error) and convert to
-// the dtype of `a` when their kind fits (type_error). Indices are integers (type_error), negative ones from the end; bad
-// ones write nothing and throw index_error at the next wait. The order in which repeated indices accumulate isn't fixed,
-// nor are the last bits of float sums, unless set_deterministic (options.hpp).
+// Writes at computed places, by name. `a` gets a new version; arrays recorded from it before keep the old values. All
+// are lazy: they record and launch nothing. Values broadcast to the shape the indices select (shape_error) and convert
+// to the dtype of `a` when their kind fits (type_error). Indices are integers (type_error), negative ones from the end;
+// bad ones write nothing and throw index_error at the next wait. The order in which repeated indices accumulate isn't
+// fixed, nor are the last bits of float sums, unless set_deterministic (options.hpp).
 #pragma once
 
 #include "array.hpp"

@@ -21,8 +21,9 @@ namespace {
 
 constexpr std::string_view cast_first = "x.astype(...) converts the values first";
 
-/// x as an array of `type`, when its kind fits.
+/// x as an array of `type`, when its kind fits. The last use of x.
 array adopted(const jit::input& x, dtype type, const writing& w) {
+  if (x.array && x.array->type == type) return wrap(jit::held(x));
   if (x.array) {
     check_kind(type, x.array->type, w.name, w.at, cast_first);
     return wrap(jit::make_convert(x.array, type, w.at));
@@ -48,24 +49,31 @@ struct value_input {
     while (from.rank() - extra > rank && from[extra] == 1) ++extra;
     if (extra == 0) return;
     held = wrap(jit::make_reshape(x.array, shape(std::span(from.begin() + extra, from.end())), at));
-    in.array = held.node();
+    in = input_of(held, x.site);
   }
 };
 
 void check_broadcasts(const shape& from, const shape& to, const writing& w) {
   shape common;
-  if (broadcast_into(from, to, common) && common == to) return;
+  if (from == to || (broadcast_into(from, to, common) && common == to)) return;
   throw_shape_error(
       fmt::format("{}: values of shape {} do not broadcast to the selected {}", w.name, to_string(from), to_string(to)),
       w.at, w.hint);
 }
 
-/// The new values of elements that are `old`; x broadcasts to their shape.
-array combined(const array& old, const jit::input& x, const writing& w) {
-  if (w.how == op::buffer) return wrap(jit::make_broadcast(adopted(x, old.type(), w).node(), old.extents(), w.at));
-  const array r = record(w.how, input_of(old, w.at), x, w.at);
-  check_kind(old.type(), r.type(), w.name, w.at, cast_first);
-  return convert(r, old.type(), w.at);
+/// x of `type`, broadcast to `extents`. The last use of x.
+array replacing(const jit::input& x, dtype type, const shape& extents, const writing& w) {
+  return wrap(jit::make_broadcast(unwrap(adopted(x, type, w)), extents, w.at));
+}
+
+/// The new values of elements that are `old`; x, used the last time, broadcasts to their shape.
+array combined(array old, const jit::input& x, const writing& w) {
+  const dtype type = old.type();
+  if (w.how == op::buffer) return replacing(x, type, old.extents(), w);
+  array r = record(w.how, last_input_of({std::move(old), w.at}), x, w.at);
+  if (r.type() == type) return r;
+  check_kind(type, r.type(), w.name, w.at, cast_first);
+  return convert(r, type, w.at);
 }
 
 // ---- Writes at index arrays ----
@@ -221,8 +229,8 @@ array combined_in_order(const array& base, const array& values, const picks& p, 
 
 }  // namespace
 
-/// The dtype that values at repeated indices meet the elements in. Sums, products and bits of wider whole numbers are the
-/// same when these wrap first, and floats are as near; the other operations are in the common dtype, as elsewhere.
+/// The dtype that values at repeated indices meet the elements in. Sums, products and bits of wider whole numbers are
+/// the same when these wrap first, and floats are as near; the other operations are in the common dtype, as elsewhere.
 static dtype type_to_combine_in(const array& base, const jit::input& x, const writing& w) {
   if (w.how == op::buffer) return base.type();
   // What one element would be says whether the operation is defined, and its dtype.
@@ -298,25 +306,38 @@ std::string_view name_of(op how) {
   }
 }
 
-/// `a` with the basic view of the plan replaced.
-array updated(const array& a, const index_plan& p, const array& values, const place& at) {
-  return wrap(jit::make_statement(a.node(), values.node(), p.maps(), at));
+/// The basic view that a write goes through.
+struct written_view {
+  std::unique_ptr<jit::attribute> facts;  ///< its map
+  const shape& extents;
+  const place& site;
+};
+
+/// `a` with the elements of `view`, used for the last time, replaced.
+array updated(const array& a, written_view& view, jit::node_ref values, const place& at) {
+  return wrap(jit::make_statement(a.node(), std::move(values), std::move(view.facts), at));
 }
 
-array write_basic(const array& a, const index_plan& p, const jit::input& x, const writing& w) {
-  const value_input value(x, p.extents.rank(), w.at);
-  check_broadcasts(extents_of(value.in), p.extents, w);
-  if (w.how != op::buffer) return updated(a, p, combined(p.basic(a), value.in, w), w.at);
-  const array own = adopted(value.in, a.type(), w);
-  return updated(a, p, wrap(jit::make_broadcast(own.node(), p.extents, w.at)), w.at);
+/// The same view of `a`.
+array viewed(const array& a, const written_view& view) {
+  return sinter::view(a, view.facts->view, view.extents, view.site);
+}
+
+array write_basic(const array& a, written_view& view, const jit::input& x, const writing& w) {
+  if (w.how == op::buffer && x.array && x.array->type == a.type() && x.array->extents == view.extents)
+    return updated(a, view, jit::held(x), w.at);
+  const value_input value(x, view.extents.rank(), w.at);
+  check_broadcasts(extents_of(value.in), view.extents, w);
+  if (w.how != op::buffer) return updated(a, view, unwrap(combined(viewed(a, view), value.in, w)), w.at);
+  return updated(a, view, unwrap(replacing(value.in, a.type(), view.extents, w)), w.at);
 }
 
 /// x, which broadcasts to a selection through one mask with the same value for each true element, spread over the basic
 /// view, mask axes included. False when x isn't so.
-bool spread(jit::input& x, array& held, const index_plan& p, const place& at) {
+bool spread(jit::input& x, array& held, const shape& view, const taken_axes& taken, const place& at) {
   if (!x.array) return true;
-  const taken_axis& mask = p.taken[0];
-  const int added = mask.axes() - 1, rank = p.extents.rank() - added, counted = p.first_axis();
+  const taken_axis& mask = taken.list[0];
+  const int added = mask.axes() - 1, rank = view.rank() - added, counted = taken.first_axis();
   const shape& from = x.array->extents;
   if (from.rank() > rank) return false;
   axis_map map[max_rank];
@@ -326,50 +347,65 @@ bool spread(jit::input& x, array& held, const index_plan& p, const place& at) {
     const int other = selected < counted ? selected : selected - 1;
     const int to = other < mask.axis ? other : other + added + 1;
     if (selected == counted || from[k] == 1) continue;
-    if (from[k] != p.extents[to]) return false;
+    if (from[k] != view[to]) return false;
     map[k] = {0, 1, to};
   }
-  held = view(wrap(jit::node_ref::share(x.array)), {map, static_cast<std::size_t>(from.rank())}, p.extents, at);
+  held = sinter::view(wrap(jit::node_ref::share(x.array)), {map, static_cast<std::size_t>(from.rank())}, view, at);
   x.array = held.node();
   return true;
 }
 
-array write_taken(const array& a, const index_plan& p, const jit::input& x, const writing& w) {
-  const bool one_mask = p.taken.size() == 1 && p.taken[0].is_mask();
-  const array old = p.basic(a);
+array write_taken(const array& a, written_view& view, const taken_axes& taken, const jit::input& x, const writing& w) {
+  const bool one_mask = taken.list.size() == 1 && taken.list[0].is_mask();
+  const array old = viewed(a, view);
   if (one_mask) {
-    const array& mask = p.taken[0].values;
-    value_input value(x, p.extents.rank() - mask.rank() + 1, w.at);
-    if (array held; spread(value.in, held, p, w.at)) {
+    const array& mask = taken.list[0].values;
+    value_input value(x, view.extents.rank() - mask.rank() + 1, w.at);
+    if (array held; spread(value.in, held, view.extents, taken, w.at)) {
       axis_map map[max_rank];
-      for (int k = 0; k < mask.rank(); ++k) map[k] = {0, 1, p.taken[0].axis + k};
-      const array chosen = view(mask, {map, static_cast<std::size_t>(mask.rank())}, p.extents, w.at);
+      for (int k = 0; k < mask.rank(); ++k) map[k] = {0, 1, taken.list[0].axis + k};
+      const array chosen = sinter::view(mask, {map, static_cast<std::size_t>(mask.rank())}, view.extents, w.at);
       const array fresh = combined(old, value.in, w);
-      return updated(a, p, choose(chosen, input_of(fresh, w.at), input_of(old, w.at), w.at), w.at);
+      return updated(a, view, unwrap(choose(chosen, input_of(fresh, w.at), input_of(old, w.at), w.at)), w.at);
     }
   }
-  const picks selected = pick(p);
+  const picks selected = pick(view.extents, taken, view.site);
   writing told = w;
-  if (one_mask) told.hint = fmt::format("the mask has {} true elements", selected.indices[0].size());
+  const std::string count = one_mask ? fmt::format("the mask has {} true elements", selected.indices[0].size()) : "";
+  told.hint = count;
   const array now = scattered(old, selected, x, told, one_mask);
-  return p.is_identity ? now : updated(a, p, now, w.at);
+  return old.node() == a.node() ? now : updated(a, view, unwrap(array(now)), w.at);
 }
 
 }  // namespace
 
 void selection::write(op how, const operand& x) {
-  const index_plan& p = *plan_;
+  SINTER_CHECK(target_);
+  array& target = *target_;
   const writing w{how, name_of(how), x.at()};
   jit::refuse_write_in_body(w.at);
   // The right side of set_minimum(...) may have assigned to the array.
-  if (target_.extents() != p.source.extents())
+  if (target.node() != node_ && target.extents() != node_->extents)
     throw_shape_error(fmt::format("{}: the array had shape {} when selected, and {} when written", w.name,
-                                  to_string(p.source.extents()), to_string(target_.extents())),
+                                  to_string(node_->extents), to_string(target.extents())),
                       w.at);
-  target_ = p.taken.empty() ? write_basic(target_, p, input_of(x), w) : write_taken(target_, p, input_of(x), w);
+  // From here on the array alone is meant, and that nobody else holds what it was tells that it can be overwritten.
+  target_ = nullptr;
+  jit::release(std::exchange(node_, nullptr));
+  written_view view{std::unique_ptr<jit::attribute>(std::exchange(facts_, nullptr)), extents_, at_};
+  const taken_axes* taken = extras_ && !extras_->taken.list.empty() ? &extras_->taken : nullptr;
+  target = taken ? write_taken(target, view, *taken, input_of(x), w)
+                 : write_basic(target, view, last_input_of(x), w);
 }
 
-void selection::operator=(const selection& x) && { write(op::buffer, operand(x, plan_->at)); }
+void selection::operator=(const selection& x) && {
+  SINTER_CHECK(target_);
+  write(op::buffer, operand(x, at_));
+}
+void selection::operator=(selection&& x) && {
+  SINTER_CHECK(target_);
+  write(op::buffer, operand(std::move(x), at_));
+}
 
 #define SINTER_WRITE(name, code) \
   void selection::name(const operand& x)&& { write(op::code, x); }

@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <new>
 #include <unordered_map>
 #include <utility>
 
@@ -20,81 +19,7 @@ namespace sinter::jit {
 
 namespace {
 
-// ---- Node memory: a free list per thread, so that recording seldom meets the allocator's locks. ----
-
-#ifdef __SANITIZE_ADDRESS__
-constexpr std::uint32_t most_kept = 0;  // reuse would hide accesses to freed nodes
-#else
-constexpr std::uint32_t most_kept = 1u << 16;
-#endif
-
-struct free_node {
-  free_node* next;
-};
-
-/// Trivially destructible: usable until the very end of a thread, when `closed` sends memory back at once.
-struct node_cache {
-  free_node* head;
-  std::uint32_t count;
-  bool registered, closed;
-};
-constinit thread_local node_cache cache{};
-
-struct cache_closer {
-  ~cache_closer() {
-    cache.closed = true;
-    while (free_node* f = cache.head) {
-      cache.head = f->next;
-      ::operator delete(f, sizeof(node));
-    }
-  }
-};
-
-void register_cache() {
-  thread_local cache_closer closer;
-  static_cast<void>(closer);
-  cache.registered = true;
-}
-
-void* take_memory() {
-  if (free_node* f = cache.head) {
-    cache.head = f->next;
-    --cache.count;
-    return f;
-  }
-  return ::operator new(sizeof(node));
-}
-
-void give_memory(void* memory) noexcept {
-  if (cache.closed || cache.count >= most_kept) return ::operator delete(memory, sizeof(node));
-  if (!cache.registered) register_cache();
-  cache.head = new (memory) free_node{cache.head};
-  ++cache.count;
-}
-
-/// Whether that was the last reference. The only holder needs no atomic subtraction.
-bool drop(node* n) noexcept {
-  return n->references.load(std::memory_order_acquire) == 1 ||
-         n->references.fetch_sub(1, std::memory_order_acq_rel) == 1;
-}
-
-void destroy(node* dead) noexcept {
-  dead->next = nullptr;
-  while (dead) {
-    node* n = dead;
-    dead = n->next;
-    for (node* x : n->operands()) {
-      if (!drop(x)) continue;
-      x->next = dead;
-      dead = x;
-    }
-    if (runtime::buffer* b = n->computed.load(std::memory_order_relaxed)) runtime::release(b);
-    n->~node();
-    give_memory(n);
-  }
-}
-
-[[noreturn]] void throw_mixed_devices(op code, const runtime::device& a, const runtime::device& b, const place& at) {
+[[noreturn, gnu::cold, gnu::noinline]] void throw_mixed_devices(op code, const runtime::device& a, const runtime::device& b, const place& at) {
   const std::string what = fmt::format("{}: operands live on {} and on {}", info(code).name, a.name(), b.name());
   throw device_error(error_text(what, at, "x.to(device) copies an array to a device"));
 }
@@ -202,24 +127,36 @@ scalar to_number(const scalar& number, dtype type, const place& at) {
 
 // ---- Limits of what may be pending ----
 
-struct pending_work {
+/// Where a node stands in the graph, by what is below it.
+struct standing {
+  runtime::device* owner = nullptr;
   std::uint32_t depth = 0;
-  std::int64_t bytes = 0;
+  bool has_statements = false;
+  std::uint16_t widest_join = 0;
+  std::int64_t bytes = 0, bytes_here = 0;
 };
 
-pending_work work_below(std::span<node* const> operands) {
-  pending_work w;
-  std::int64_t here = 0;
-  for (const node* x : operands) {
-    if (const runtime::buffer* b = x->values()) {
-      here += static_cast<std::int64_t>(b->bytes);
-      continue;
-    }
-    w.depth = std::max(w.depth, x->depth + 1);
-    w.bytes = std::max(w.bytes, x->needed_bytes);
+/// `x` among the operands of a `code`.
+[[gnu::always_inline]] inline void stand_on(standing& s, const node* x, op code, const place& at) {
+  if (runtime::device* d = owner_of(x); d != s.owner && d) {
+    if (s.owner) throw_mixed_devices(code, *s.owner, *d, at);
+    s.owner = d;
   }
-  w.bytes += here;
-  return w;
+  s.has_statements |= x->has_statements;
+  if (const runtime::buffer* b = x->values()) {
+    s.bytes_here += static_cast<std::int64_t>(b->bytes);
+  } else {
+    s.widest_join = std::max(s.widest_join, x->widest_join);
+    s.depth = std::max(s.depth, x->depth + 1);
+    s.bytes = std::max(s.bytes, x->needed_bytes);
+  }
+}
+
+standing standing_on(op code, std::span<node* const> operands, const place& at) {
+  standing s;
+  for (const node* x : operands) stand_on(s, x, code, at);
+  s.bytes += s.bytes_here;
+  return s;
 }
 
 /// Bytes of the evaluated arrays that only pending nodes below `operands` still hold.
@@ -242,27 +179,46 @@ std::int64_t bytes_held_below(std::span<node* const> operands) {
   return bytes;
 }
 
-/// Evaluates what makes `operands` pass the limits, unless they may be of a loop that is recorded; what is left below them.
-pending_work cut_down(std::span<node* const> operands, const options& how, const place& at) {
-  pending_work w = work_below(operands);
-  if (is_recording_body() || is_raising_entangled()) return w;
-  const bool too_deep = w.depth > how.max_pending_operations;
+/// Evaluates what makes n's operands pass the limits, unless a loop is recorded that they may be of; where n stands
+/// then.
+[[gnu::noinline]] standing cut_down(node* n, standing s, const options& how) {
+  if (is_recording_body() || unfinished_values::any()) return s;
+  const bool too_deep = s.depth > how.max_pending_operations;
   if (!too_deep) {
-    w.bytes = bytes_held_below(operands);
-    if (w.bytes <= how.max_pending_bytes) return w;
+    s.bytes = bytes_held_below(n->operands());
+    if (s.bytes <= how.max_pending_bytes) return s;
   }
   // All that are nearly as deep: a program's other variables, which else would each compute the same again.
-  std::vector<node*> deep;
-  for (node* x : operands)
-    if (!x->values() && x->depth + 1 >= w.depth / 2) deep.push_back(x);
-  if (deep.empty()) return w;
+  std::vector<node*> deep, without_value;
+  const auto add = [&](auto& self, node* x) -> void {
+    if (x->values() || x->depth + 1 < s.depth / 2) return;
+    const bool has_value = x->code != op::call && x->code != op::reduce_call && x->code != op::iterate &&
+                           x->code != op::repeat && x->code != op::trace;
+    if (has_value) return deep.push_back(x);
+    for (node* below : x->operands()) self(self, below);
+    without_value.push_back(x);
+  };
+  for (node* x : n->operands()) add(add, x);
+  if (deep.empty()) return s;
+  const place& at = n->site;
   runtime::log(runtime::level::info,
                too_deep ? fmt::format("{}:{}: {} operations wait for each other (recording_limits): evaluated", at.file,
-                                      at.line, w.depth)
+                                      at.line, s.depth)
                         : fmt::format("{}:{}: {} bytes are kept for pending operations (recording_limits): evaluated",
-                                      at.file, at.line, w.bytes));
+                                      at.file, at.line, s.bytes));
   evaluate(deep, at);
-  return work_below(operands);
+  for (node* x : without_value) x->depth = standing_on(x->code, x->operands(), at).depth;
+  return standing_on(n->code, n->operands(), at);
+}
+
+/// Those of joins along the same axis that it is made of among them.
+std::uint16_t operands_of_join(const node* n) {
+  std::uint32_t count = 0;
+  for (const node* x : n->operands()) {
+    const bool part = !x->values() && x->code == op::join && x->facts->axis == n->facts->axis;
+    count = std::min<std::uint32_t>(count + (part ? x->widest_join : 1u), 0xffffu);
+  }
+  return static_cast<std::uint16_t>(count);
 }
 
 /// Guards operands against settle() while a new node looks through its source.
@@ -270,40 +226,40 @@ constinit std::mutex operands_mutex;
 
 }  // namespace
 
+std::unique_lock<std::mutex> hold_operands() { return std::unique_lock(operands_mutex); }
+
 node_ref pending_operand(node* n, op code, std::size_t k) {
   if (n->code != code) return {};
-  const std::lock_guard lock(operands_mutex);
-  return n->values() || n->operand_count <= k ? node_ref() : node_ref::share(n->operands()[k]);
-}
-
-runtime::device* owner_of(const node* n) {
-  return std::atomic_ref(const_cast<node*>(n)->owner).load(std::memory_order_relaxed);
+  const auto held = hold_operands();
+  const std::span<node* const> operands = held_operands(n, code);
+  return k < operands.size() ? node_ref::share(operands[k]) : node_ref();
 }
 
 runtime::device* common_owner(op code, std::span<node* const> operands, const place& at) {
-  runtime::device* owner = nullptr;
-  for (node* x : operands) {
-    runtime::device* d = owner_of(x);
-    if (!d || d == owner) continue;
-    if (owner) throw_mixed_devices(code, *owner, *d, at);
-    owner = d;
-  }
-  return owner;
+  return standing_on(code, operands, at).owner;
 }
 
 std::vector<node_ref> pending_operands(node* n, op code) {
   std::vector<node_ref> all;
   if (n->code != code) return all;
-  const std::lock_guard lock(operands_mutex);
-  if (!n->values())
-    for (node* x : n->operands()) all.push_back(node_ref::share(x));
+  const auto held = hold_operands();
+  for (node* x : held_operands(n, code)) all.push_back(node_ref::share(x));
   return all;
 }
 
-void retain(node* n) noexcept { n->references.fetch_add(1, std::memory_order_relaxed); }
-
-void release(node* n) noexcept {
-  if (drop(n)) destroy(n);
+void destroy(node* dead) noexcept {
+  dead->next = nullptr;
+  while (dead) {
+    node* n = dead;
+    dead = n->next;
+    for (node* x : n->operands()) {
+      if (!x->references.drop()) continue;
+      x->next = dead;
+      dead = x;
+    }
+    if (runtime::buffer* b = n->computed.load(std::memory_order_relaxed)) runtime::release(b);
+    delete n;
+  }
 }
 
 void settle(node* n, reference<runtime::buffer> values) noexcept {
@@ -320,8 +276,6 @@ void settle(node* n, reference<runtime::buffer> values) noexcept {
   }
   for (std::size_t k = 0; k < count; ++k) release(count > 3 ? many[k] : few[k]);
 }
-
-std::unique_lock<std::mutex> hold_operands() { return std::unique_lock(operands_mutex); }
 
 void become(node* n, node* other) {
   if (n == other) return;
@@ -354,39 +308,94 @@ void become(node* n, node* other) {
     n->needed_bytes = other->needed_bytes;
     n->is_statement = other->is_statement;
     n->has_statements = other->has_statements;
+    n->widest_join = other->widest_join;
     if (!owner_of(n)) std::atomic_ref(n->owner).store(owner_of(other), std::memory_order_relaxed);
   }
   for (std::size_t k = 0; k < old_count; ++k) release(old_count > 3 ? old_many[k] : few[k]);
 }
 
+void become_traced(node* n, node* trace, std::int32_t slot) {
+  auto facts = std::make_unique<attribute>();
+  facts->output = slot;
+  retain(trace);
+  std::unique_ptr<node*[]> old_many;
+  node* few[3] = {trace, nullptr, nullptr};
+  std::size_t old_count = 0;
+  {
+    const std::lock_guard lock(operands_mutex);
+    old_count = std::exchange(n->operand_count, std::uint16_t{1});
+    std::swap(n->few, few);
+    old_many = std::move(n->many);
+    n->code = op::traced;
+    std::swap(n->facts, facts);
+    n->depth = trace->depth + 1;
+    n->needed_bytes = trace->needed_bytes;
+    n->widest_join = trace->widest_join;
+    n->is_statement = false;
+    n->has_statements = true;
+  }
+  for (std::size_t k = 0; k < old_count; ++k) release(old_count > 3 ? old_many[k] : few[k]);
+}
+
+namespace {
+
+[[gnu::always_inline]] inline void enter_at(node& n, const standing& s) {
+  n.owner = s.owner;
+  n.depth = s.depth;
+  n.needed_bytes = s.bytes;
+  n.has_statements = s.has_statements;
+  n.widest_join = n.code == op::join ? std::max(s.widest_join, operands_of_join(&n)) : s.widest_join;
+  runtime::bump(runtime::count().recorded);
+}
+
+// By value: what is out of registers here would be so everywhere.
+[[gnu::noinline]] void enter_where_many_wait(node& n, standing s) {
+  enter_at(n, cut_down(&n, s, current_options()));
+}
+
+[[gnu::always_inline]] inline void enter_within_limits(node& n, standing& s) {
+  s.bytes += s.bytes_here;
+  const options& how = current_options();
+  if (s.depth > how.max_pending_operations || s.bytes > how.max_pending_bytes) [[unlikely]]
+    return enter_where_many_wait(n, s);
+  enter_at(n, s);
+}
+
+[[gnu::noinline]] void enter_any(node& n) {
+  standing s;
+  for (const node* x : n.operands()) stand_on(s, x, n.code, n.site);
+  enter_within_limits(n, s);
+}
+
+}  // namespace
+
+// Every operation goes through here, and recording is little else: one and two operands, nearly all, have no loop.
+void enter(node& n) {
+  if (n.operand_count - 1u > 1u) return enter_any(n);
+  standing s;
+  stand_on(s, n.few[0], n.code, n.site);
+  if (n.operand_count == 2) stand_on(s, n.few[1], n.code, n.site);
+  enter_within_limits(n, s);
+}
+
+void add_operand_to_many(node& n, node_ref x) {
+  constexpr std::size_t least = 16;
+  const std::size_t count = n.operand_count;
+  SINTER_CHECK(count < 0xffff);
+  if (!n.many || (count >= least && std::has_single_bit(count))) {
+    auto longer = std::make_unique<node*[]>(std::max(least, 2 * count));
+    std::ranges::copy(n.operands(), longer.get());
+    n.many = std::move(longer);
+    for (node*& old : n.few) old = nullptr;
+  }
+  n.many[n.operand_count++] = x.leave();
+}
+
 node_ref make_node(op code, dtype type, const shape& extents, std::span<node* const> operands, const place& at,
                    std::unique_ptr<attribute> facts) {
-  runtime::device* owner = common_owner(code, operands, at);
-  SINTER_CHECK(operands.size() <= 0xffff);
-  pending_work work = work_below(operands);
-  if (const options& how = current_options();
-      work.depth > how.max_pending_operations || work.bytes > how.max_pending_bytes) [[unlikely]]
-    work = cut_down(operands, how, at);
-  std::unique_ptr<node*[]> many;
-  if (operands.size() > 3) many = std::make_unique<node*[]>(operands.size());
-  node* n = new (take_memory()) node(code, type, extents, at);
-  n->owner = owner;
-  n->depth = work.depth;
-  n->needed_bytes = work.bytes;
-  n->facts = std::move(facts);
-  n->operand_count = static_cast<std::uint16_t>(operands.size());
-  node** to = n->few;
-  if (many) {
-    n->many = std::move(many);
-    to = n->many.get();
-  }
-  for (node* x : operands) {
-    retain(x);
-    n->has_statements |= x->has_statements;
-    *to++ = x;
-  }
-  runtime::bump(runtime::count().recorded);
-  return node_ref(n);
+  node_ref n = new_node(code, type, extents, at, std::move(facts));
+  for (node* x : operands) add_operand(*n, node_ref::share(x));
+  return record_node(std::move(n));
 }
 
 node_ref make_buffer_node(reference<runtime::buffer> values, dtype type, const shape& extents, const place& at) {

@@ -24,13 +24,6 @@ wide inverse(wide a, wide m) {
 
 }  // namespace
 
-progression taken(const axis_map& m, const shape& extents) {
-  if (m.axis < 0 || m.step == 0 || extents[m.axis] == 1) return {m.offset, 1, 1};
-  const std::int64_t count = extents[m.axis];
-  if (m.step > 0) return {m.offset, m.step, count};
-  return {m.offset + m.step * (count - 1), -m.step, count};
-}
-
 /// Elements of both solve first_a + step_a * k = first_b (mod step_b): one in each lcm(step_a, step_b), if any.
 bool disjoint(const progression& a, const progression& b) {
   const std::int64_t low = std::max(a.first, b.first), high = std::min(a.last(), b.last());
@@ -43,12 +36,6 @@ bool disjoint(const progression& a, const progression& b) {
   const wide ahead = ((low - one) % every + every) % every;  // from low back to the element at or below it
   const wide first = low + (ahead == 0 ? 0 : every - ahead);
   return first > high;
-}
-
-bool contains(const progression& outer, const progression& inner) {
-  if (inner.first < outer.first || inner.last() > outer.last()) return false;
-  if ((inner.first - outer.first) % outer.step != 0) return false;
-  return inner.count == 1 || inner.step % outer.step == 0;
 }
 
 bool disjoint(std::span<const axis_map> a, const shape& a_extents, std::span<const axis_map> b,

@@ -301,7 +301,7 @@ class search {
     const int u = x ? viewed_axis(n, v) : -1;
     std::optional<masked> m = u >= 0 ? find(x.get(), u, levels) : std::nullopt;
     if (!m) return {};
-    std::vector<axis_map> map = n->facts->view;
+    axis_maps map = n->facts->view;
     const axis_map along = map[static_cast<std::size_t>(u)];
     const std::optional<ramp> classes = at_positions(m->classes, along);
     if (!classes) return {};

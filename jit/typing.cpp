@@ -100,18 +100,6 @@ bool same_place(const place& a, const place& b) { return a.line == b.line && std
   throw_shape_error(text, at, "x(all, newaxis) inserts an axis");
 }
 
-/// The shape all operands have (those of rank 0 aside), or null when they must broadcast.
-const shape* shared_extents(std::span<const input> operands) {
-  static constexpr shape single;
-  const shape* common = &single;
-  for (const input& x : operands) {
-    if (!x.array || x.array->extents.rank() == 0) continue;
-    if (common == &single) common = &x.array->extents;
-    else if (*common != x.array->extents) return nullptr;
-  }
-  return common;
-}
-
 /// The operand as an array of dtype `type`.
 node_ref as_type(const input& x, dtype type, const place& at) {
   return x.array ? make_convert(x.array, type, at) : make_scalar(x.number, type, at);
@@ -129,29 +117,19 @@ node_ref constant_like(const input& x, const scalar& number, dtype type, const p
   return make_broadcast(make_scalar(number, type, at).get(), x.array ? x.array->extents : shape{}, at);
 }
 
-/// Leaves fresh operands to their only user. No other thread knows them yet: no atomic subtraction.
-node_ref hand_over(node_ref (&made)[3], node_ref user) {
-  for (node_ref& fresh : made)
-    if (node* n = fresh.leave()) n->references.store(1, std::memory_order_relaxed);
-  return user;
-}
-
 /// Makes the node: operand k converted to wanted[k], shapes broadcast.
 node_ref apply(op code, std::span<const input> operands, const dtype* wanted, dtype result, const place& at) {
-  node* list[3];
-  node_ref made[3];
+  const shape* shared = shared_extents(operands);
+  node_ref n = new_node(code, result, shared ? *shared : shape{}, at);
   for (std::size_t k = 0; k < operands.size(); ++k) {
-    list[k] = operands[k].array;
-    if (list[k] && list[k]->type == wanted[k]) continue;
-    made[k] = as_type(operands[k], wanted[k], at);
-    list[k] = made[k].get();
+    const input& x = operands[k];
+    add_operand(*n, x.array && x.array->type == wanted[k] ? held(x) : as_type(x, wanted[k], at));
   }
-  const std::span<node* const> nodes(list, operands.size());
-  if (const shape* common = shared_extents(operands))
-    return hand_over(made, make_node(code, result, *common, nodes, at));
-  const shape common = broadcast_extents(operands, info(code).name, at);
-  checked_bytes(common, result);
-  return hand_over(made, make_node(code, result, common, nodes, at));
+  if (!shared) {
+    n->extents = broadcast_extents(operands, info(code).name, at);
+    checked_bytes(n->extents, result);
+  }
+  return record_node(std::move(n));
 }
 
 node_ref apply(op code, std::span<const input> operands, dtype compute, dtype result, const place& at) {
@@ -182,8 +160,11 @@ bool is_plain_arithmetic(std::span<const input> operands) {
 
 node_ref record_number(op code, std::span<const input> operands, const place& at) {
   if (is_plain_arithmetic(operands)) {
-    node* list[] = {operands[0].array, operands[1].array};
-    return make_node(code, list[0]->type, list[0]->extents, list, at);
+    const node* a = operands[0].array;
+    node_ref n = new_node(code, a->type, a->extents, at);
+    add_operand(*n, held(operands[0]));
+    add_operand(*n, held(operands[1]));
+    return record_node(std::move(n));
   }
   const dtype type = common_type(operands, info(code).name, at);
   if (type == dtype::boolean) return record_boolean_arithmetic(code, operands, at);
@@ -286,6 +267,10 @@ node_ref record_shift(op code, std::span<const input> operands, const place& at)
   return apply(code, operands, type, type, at);
 }
 
+node_ref record_words(op code, std::span<const input> operands, const place& at) {
+  return apply(code, operands, dtype::u64, code == op::random32 ? dtype::u32 : dtype::u64, at);
+}
+
 node_ref record_choice(op code, std::span<const input> operands, const place& at) {
   const dtype type = common_type(operands.subspan(1), info(code).name, at);
   const dtype wanted[3] = {dtype::boolean, type, type};
@@ -362,6 +347,7 @@ dtype common_type(std::span<const input> operands, std::string_view operation, c
 }
 
 shape broadcast_extents(std::span<const input> operands, std::string_view operation, const place& at) {
+  if (const shape* shared = shared_extents(operands)) return *shared;
   shape common;
   for (std::size_t k = 0; k < operands.size(); ++k) {
     if (!operands[k].array) continue;
@@ -396,6 +382,7 @@ node_ref record(op code, std::span<const input> operands, const place& at) {
     case rule::logical: return apply(code, operands, dtype::boolean, dtype::boolean, at);
     case rule::bits: return record_bits(code, operands, at);
     case rule::shift: return record_shift(code, operands, at);
+    case rule::words: return record_words(code, operands, at);
     case rule::choice: return record_choice(code, operands, at);
     default: throw_internal_error(fmt::format("record: {} has no elementwise rule", info(code).name));
   }

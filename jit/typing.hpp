@@ -7,6 +7,7 @@
 #include "jit/graph.hpp"
 
 #include <string_view>
+#include <utility>
 
 namespace sinter::jit {
 
@@ -15,13 +16,32 @@ struct input {
   node* array = nullptr;  ///< null: `number`
   sinter::scalar number;
   place site;
+  node** spare = nullptr;  ///< where a temporary holds `array`, when the operation may take that reference over
 };
+
+/// The operand's node; a temporary gives its reference away.
+inline node_ref held(const input& x) {
+  node* given = x.spare ? std::exchange(*x.spare, nullptr) : nullptr;
+  return given ? node_ref(given) : node_ref::share(x.array);
+}
 
 /// The dtype both convert to; throws type_error naming `operation` when there is none.
 dtype promote(dtype a, dtype b, std::string_view operation, const place& at);
 
 /// The common dtype of operands, C++ numbers adopting it.
 dtype common_type(std::span<const input> operands, std::string_view operation, const place& at);
+
+/// The shape all operands have (those of rank 0 aside), or null when they must broadcast.
+inline const shape* shared_extents(std::span<const input> operands) {
+  static constexpr shape single;
+  const shape* common = &single;
+  for (const input& x : operands) {
+    if (!x.array || x.array->extents.rank() == 0) continue;
+    if (common == &single) common = &x.array->extents;
+    else if (*common != x.array->extents) return nullptr;
+  }
+  return common;
+}
 
 /// The shape all operands broadcast to; throws shape_error naming `operation`, both shapes and where they come from.
 shape broadcast_extents(std::span<const input> operands, std::string_view operation, const place& at);

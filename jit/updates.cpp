@@ -24,7 +24,7 @@ bool covers(std::span<const axis_map> region, const shape& values, const shape& 
 
 /// The view of `values` that has each in its place, when they replace the whole of `base`.
 node_ref in_place_of_all(node* base, node* values, std::span<const axis_map> region, const place& at) {
-  std::vector<axis_map> map(static_cast<std::size_t>(values->extents.rank()));
+  axis_maps map(static_cast<std::size_t>(values->extents.rank()));
   for (std::size_t k = 0; k < region.size(); ++k)
     if (const axis_map& r = region[k]; r.axis >= 0)
       map[static_cast<std::size_t>(r.axis)] = {-r.offset / r.step, r.step, static_cast<std::int32_t>(k)};
@@ -43,28 +43,49 @@ node_ref on_device_of(const node* base, node_ref values, const place& at) {
   return held;
 }
 
+/// `base` with all of its elements replaced.
+node_ref replaced(node* base, node* values, std::span<const axis_map> region, const place& at) {
+  node* both[] = {base, values};
+  static_cast<void>(common_owner(op::update, both, at));
+  return on_device_of(base, in_place_of_all(base, values, region, at), at);
+}
+
 struct older_update {
   node_ref update, values;
   bool covered;
 };
 
+/// The latest updates of `base`, newest first, down to the last that a write to `region` covers; `below`: under them.
+std::vector<older_update> updates_down_to_covered(node* base, std::span<const axis_map> region, const shape& extents,
+                                                  node_ref& below) {
+  std::vector<older_update> newer;
+  if (base->code != op::update) return newer;
+  const auto operands_held = hold_operands();
+  const auto is_covered = [&](const node* u, const node* values) {
+    return contains(region, extents, u->facts->view, values->extents);
+  };
+  int count = 0, looked = 0;
+  for (const node* u = base; looked < most_updates_looked_at && !u->is_statement; ++looked) {
+    const auto both = held_operands(u, op::update);
+    if (both.empty()) break;
+    if (is_covered(u, both[1])) count = looked + 1;
+    u = both[0];
+  }
+  for (node* u = base; count > 0; --count) {
+    const auto both = u->operands();
+    newer.push_back({node_ref::share(u), node_ref::share(both[1]), is_covered(u, both[1])});
+    u = both[0];
+    if (count == 1) below = node_ref::share(u);
+  }
+  return newer;
+}
+
 /// `base` without those of its latest updates that a write to `region` covers: their values would never be read.
 node_ref without_covered(node* base, std::span<const axis_map> region, const shape& extents) {
-  std::vector<older_update> newer;
-  node_ref at = node_ref::share(base);
-  std::size_t last_covered = 0;
-  while (newer.size() < most_updates_looked_at) {
-    if (at->is_statement) break;
-    node_ref below = pending_operand(at.get(), op::update, 0), values = pending_operand(at.get(), op::update, 1);
-    if (!below || !values) break;
-    const bool covered = contains(region, extents, at->facts->view, values->extents);
-    newer.push_back({std::move(at), std::move(values), covered});
-    at = std::move(below);
-    if (covered) last_covered = newer.size();
-  }
-  if (last_covered == 0) return node_ref::share(base);
-  if (last_covered < newer.size()) at = newer[last_covered].update;
-  for (std::size_t k = last_covered; k-- > 0;) {
+  node_ref at;
+  const std::vector<older_update> newer = updates_down_to_covered(base, region, extents, at);
+  if (newer.empty()) return node_ref::share(base);
+  for (std::size_t k = newer.size(); k-- > 0;) {
     const older_update& u = newer[k];
     if (u.covered) continue;
     auto facts = std::make_unique<attribute>();
@@ -89,6 +110,18 @@ void check_region(std::span<const axis_map> region, const shape& base, const sha
   for (int k = 0; k < values.rank(); ++k) SINTER_CHECK(values[k] == 1 || (moving >> k & 1));
 }
 
+/// Whether a write of one value goes to one element of several: a checked region in normal form, that doesn't cover.
+bool is_element(std::span<const axis_map> region, const shape& base, const shape& values) {
+  if (values.rank() != 0 || static_cast<int>(region.size()) != base.rank()) return false;
+  bool several = false;
+  for (int k = 0; k < base.rank(); ++k) {
+    const axis_map& m = region[static_cast<std::size_t>(k)];
+    if (m.axis != -1 || m.step != 0 || m.offset < 0 || m.offset >= base[k]) return false;
+    several |= base[k] > 1;
+  }
+  return several;
+}
+
 node_ref join_few(std::span<node* const> pieces, int axis, const place& at) {
   if (pieces.size() == 1) return node_ref::share(pieces[0]);
   shape extents = pieces[0]->extents;
@@ -110,34 +143,31 @@ void append_pieces(node* n, int axis, std::vector<node_ref>& pieces) {
 
 }  // namespace
 
-node_ref make_update(node* base, node* values, std::span<const axis_map> region, const place& at) {
+node_ref make_update(node* base, node_ref values, std::unique_ptr<attribute> facts, const place& at) {
   SINTER_CHECK(base->type == values->type);
   if (values->extents.size() == 0) return node_ref::share(base);
-  auto facts = std::make_unique<attribute>();
-  facts->view.assign(region.begin(), region.end());
   normalize(facts->view, values->extents);
   check_region(facts->view, base->extents, values->extents);
-  node* both[] = {base, values};
-  static_cast<void>(common_owner(op::update, both, at));
-  if (covers(facts->view, values->extents, base->extents))
-    return on_device_of(base, in_place_of_all(base, values, facts->view, at), at);
-  const node_ref below = without_covered(base, facts->view, values->extents);
-  node* operands[] = {below.get(), values};
-  return make_node(op::update, base->type, base->extents, operands, at, std::move(facts));
+  if (covers(facts->view, values->extents, base->extents)) return replaced(base, values.get(), facts->view, at);
+  node_ref below = without_covered(base, facts->view, values->extents);
+  node_ref n = new_node(op::update, base->type, base->extents, at, std::move(facts));
+  add_operand(*n, std::move(below));
+  add_operand(*n, std::move(values));
+  return record_node(std::move(n));
 }
 
-node_ref make_statement(node* base, node* values, std::span<const axis_map> region, const place& at) {
+node_ref make_statement(node* base, node_ref values, std::unique_ptr<attribute> facts, const place& at) {
   SINTER_CHECK(base->type == values->type);
-  if (values->extents.size() == 0) return node_ref::share(base);
-  auto facts = std::make_unique<attribute>();
-  facts->view.assign(region.begin(), region.end());
-  normalize(facts->view, values->extents);
-  check_region(facts->view, base->extents, values->extents);
-  node* operands[] = {base, values};
-  static_cast<void>(common_owner(op::update, operands, at));
-  if (covers(facts->view, values->extents, base->extents))
-    return on_device_of(base, in_place_of_all(base, values, facts->view, at), at);
-  node_ref n = make_node(op::update, base->type, base->extents, operands, at, std::move(facts));
+  if (!is_element(facts->view, base->extents, values->extents)) {
+    if (values->extents.size() == 0) return node_ref::share(base);
+    normalize(facts->view, values->extents);
+    check_region(facts->view, base->extents, values->extents);
+    if (covers(facts->view, values->extents, base->extents)) return replaced(base, values.get(), facts->view, at);
+  }
+  node_ref n = new_node(op::update, base->type, base->extents, at, std::move(facts));
+  add_operand(*n, node_ref::share(base));
+  add_operand(*n, std::move(values));
+  enter(*n);
   n->is_statement = n->has_statements = true;
   return n;
 }

@@ -15,7 +15,7 @@ void check_view(const shape& source, std::span<const axis_map> map, const shape&
   SINTER_CHECK(static_cast<int>(map.size()) == source.rank());
   const bool empty = extents.size() == 0;
   for (int k = 0; k < source.rank(); ++k) {
-    const axis_map m = map[static_cast<std::size_t>(k)];
+    const axis_map& m = map[static_cast<std::size_t>(k)];
     SINTER_CHECK(m.axis < extents.rank());
     if (empty) continue;
     const std::int64_t last = m.axis < 0 ? m.offset : m.offset + m.step * (extents[m.axis] - 1);
@@ -33,8 +33,8 @@ bool is_identity(std::span<const axis_map> map, const shape& source, const shape
 }
 
 /// Indices of the innermost source: `inner` maps from it to a view, `outer` from that view to the result.
-std::vector<axis_map> compose(std::span<const axis_map> inner, std::span<const axis_map> outer) {
-  std::vector<axis_map> both(inner.begin(), inner.end());
+axis_maps compose(const axis_maps& inner, const axis_maps& outer) {
+  axis_maps both = inner;
   for (axis_map& m : both) {
     if (m.axis < 0) continue;
     const axis_map& o = outer[static_cast<std::size_t>(m.axis)];
@@ -44,7 +44,7 @@ std::vector<axis_map> compose(std::span<const axis_map> inner, std::span<const a
 }
 
 /// Whether `to` is `from` with unit axes added and removed only; then `map` views one as the other.
-bool differs_by_unit_axes(const shape& from, const shape& to, std::vector<axis_map>& map) {
+bool differs_by_unit_axes(const shape& from, const shape& to, axis_maps& map) {
   int at = 0;
   map.clear();
   for (const std::int64_t n : from) {
@@ -60,22 +60,21 @@ bool differs_by_unit_axes(const shape& from, const shape& to, std::vector<axis_m
   return at == to.rank();
 }
 
-/// What a view of `updated`, a pending update, reads: {source, and `map` changed to read that}; null when it needs both.
-node_ref see_through_update(node* updated, std::vector<axis_map>& map, const shape& extents) {
-  if (updated->is_statement) return {};
-  const node_ref base = pending_operand(updated, op::update, 0), values = pending_operand(updated, op::update, 1);
-  if (!base || !values) return {};
-  const std::vector<axis_map>& region = updated->facts->view;
+/// What a view of `updated`, a pending update of `base`, reads: base, or values, and `map` changed to read that; null
+/// when it needs both.
+node* see_through_update(const node* updated, node* base, node* values, axis_maps& map, const shape& extents) {
+  if (updated->is_statement) return nullptr;
+  const axis_maps& region = updated->facts->view;
   if (extents.size() == 0 || disjoint(region, values->extents, map, extents)) return base;
-  if (!contains(region, values->extents, map, extents)) return {};
-  if (!owner_of(values.get()) && owner_of(updated)) return {};  // a constant would lose the array's device
-  std::vector<axis_map> inside(static_cast<std::size_t>(values->extents.rank()));
+  if (!contains(region, values->extents, map, extents)) return nullptr;
+  if (!owner_of(values) && owner_of(updated)) return nullptr;  // a constant would lose the array's device
+  axis_maps inside(static_cast<std::size_t>(values->extents.rank()));
   for (std::size_t k = 0; k < region.size(); ++k) {
     const axis_map& r = region[k];
     if (r.axis < 0) continue;
     inside[static_cast<std::size_t>(r.axis)] = {(map[k].offset - r.offset) / r.step, map[k].step / r.step, map[k].axis};
   }
-  map = std::move(inside);
+  map = inside;
   return values;
 }
 
@@ -84,38 +83,63 @@ bool is_constant_array(const node* n) {
   return n->code == op::view && n->operand_count == 1 && n->operands()[0]->code == op::scalar;
 }
 
-/// Follows `source` through pending views and updates as far as one view can read the same.
-node_ref innermost(node* source, std::vector<axis_map>& map, const shape& extents) {
-  node_ref at = node_ref::share(source);
-  for (;;) {
-    normalize(map, extents);
-    if (is_constant_array(at.get())) return at;
-    if (node_ref base = pending_operand(at.get(), op::view)) {
-      map = compose(at->facts->view, map);
-      at = std::move(base);
-      continue;
-    }
-    node_ref seen = see_through_update(at.get(), map, extents);
-    if (!seen) return at;
-    at = std::move(seen);
+/// What a view of `n` reads instead, when that is a pending view or update: `map` then reads it. Else null.
+node* see_through(const node* n, axis_maps& map, const shape& extents) {
+  if (is_constant_array(n)) return nullptr;
+  if (const auto source = held_operands(n, op::view); !source.empty()) {
+    map = compose(n->facts->view, map);
+    return source[0];
   }
+  const auto both = held_operands(n, op::update);
+  return both.empty() ? nullptr : see_through_update(n, both[0], both[1], map, extents);
+}
+
+/// Leads `view` through pending views and updates below it as far as one view can read the same.
+void follow(node& view) {
+  node* at = view.few[0];
+  {
+    const auto operands_held = hold_operands();
+    while (node* below = see_through(at, view.facts->view, view.extents)) {
+      normalize(view.facts->view, view.extents);
+      at = below;
+    }
+    retain(at);
+  }
+  release(std::exchange(view.few[0], at));
+}
+
+bool is_identity(const node& view) { return is_identity(view.facts->view, view.few[0]->extents, view.extents); }
+
+/// Whether `map` takes one element of an array with axes: then it is a checked view in normal form, and no identity.
+bool is_element(std::span<const axis_map> map, const shape& source, const shape& extents) {
+  if (extents.rank() != 0 || source.rank() == 0 || static_cast<int>(map.size()) != source.rank()) return false;
+  for (int k = 0; k < source.rank(); ++k) {
+    const axis_map& m = map[static_cast<std::size_t>(k)];
+    if (m.axis != -1 || m.step != 0 || m.offset < 0 || m.offset >= source[k]) return false;
+  }
+  return true;
 }
 
 }  // namespace
 
-void normalize(std::vector<axis_map>& map, const shape& extents) {
-  for (axis_map& m : map)
-    if (m.axis < 0 || m.step == 0 || extents[m.axis] == 1) m = {m.offset, 0, -1};
+node_ref make_view(node_ref source, std::unique_ptr<attribute>&& facts, const shape& extents, const place& at) {
+  if (!is_element(facts->view, source->extents, extents)) {
+    check_view(source->extents, facts->view, extents);
+    normalize(facts->view, extents);
+    if (is_identity(facts->view, source->extents, extents)) return source;
+  }
+  const op below = source->is_statement ? op::buffer : source->code;  // statements aren't looked through
+  node_ref view = new_node(op::view, source->type, extents, at, std::move(facts));
+  add_operand(*view, std::move(source));
+  if (below == op::view || below == op::update) {
+    follow(*view);
+    if (is_identity(*view)) return node_ref::share(view->few[0]);
+  }
+  return record_node(std::move(view));
 }
 
 node_ref make_view(node* source, std::span<const axis_map> map, const shape& extents, const place& at) {
-  check_view(source->extents, map, extents);
-  auto facts = std::make_unique<attribute>();
-  facts->view.assign(map.begin(), map.end());
-  const node_ref base = innermost(source, facts->view, extents);
-  if (is_identity(facts->view, base->extents, extents)) return base;
-  node* operand = base.get();
-  return make_node(op::view, source->type, extents, {&operand, 1}, at, std::move(facts));
+  return make_view(node_ref::share(source), std::make_unique<attribute>(map), extents, at);
 }
 
 node_ref make_reshape(node* source, const shape& extents, const place& at) {
@@ -126,24 +150,24 @@ node_ref make_reshape(node* source, const shape& extents, const place& at) {
                       at);
   if (runtime::buffer* values = source->values())
     return make_buffer_node(reference<runtime::buffer>::share(values), source->type, extents, at);
-  std::vector<axis_map> map;
+  axis_maps map;
   if (differs_by_unit_axes(source->extents, extents, map)) return make_view(source, map, extents, at);
   if (const node_ref base = pending_operand(source, op::reshape)) return make_reshape(base.get(), extents, at);
   return make_node(op::reshape, source->type, extents, {&source, 1}, at);
 }
 
-node_ref make_broadcast(node* source, const shape& extents, const place& at) {
+node_ref make_broadcast(node_ref source, const shape& extents, const place& at) {
   const shape& from = source->extents;
-  if (from == extents) return node_ref::share(source);
+  if (from == extents) return source;
   shape common;
   if (!broadcast_into(from, extents, common) || common != extents)
     throw_shape_error(fmt::format("broadcast: shape {} does not broadcast to {}", to_string(from), to_string(extents)),
                       at);
-  std::vector<axis_map> map;
+  axis_maps map;
   const int added = extents.rank() - from.rank();
   for (int k = 0; k < from.rank(); ++k)
     map.push_back(from[k] == extents[k + added] ? axis_map{0, 1, k + added} : axis_map{});
-  return make_view(source, map, extents, at);
+  return make_view(source.get(), map, extents, at);
 }
 
 }  // namespace sinter::jit

@@ -1,6 +1,8 @@
 // Buffers: allocation with its counters, and the last release.
 #include "runtime/memory.hpp"
 
+#include "runtime/error.hpp"
+
 #include <memory>
 
 namespace sinter::runtime {
@@ -24,11 +26,24 @@ buffer* make_buffer(device& owner, std::size_t bytes) {
   return b.release();
 }
 
-void retain(buffer* b) noexcept { b->references.fetch_add(1, std::memory_order_relaxed); }
+buffer* make_part(buffer& whole, std::size_t offset, std::size_t bytes) {
+  SINTER_CHECK(offset + bytes <= whole.bytes);
+  auto part = std::make_unique<buffer>();
+  part->owner = whole.owner;
+  part->data = bytes == 0 ? nullptr : static_cast<std::byte*>(whole.data) + offset;
+  part->bytes = bytes;
+  retain(&whole);
+  part->whole = &whole;
+  return part.release();
+}
+
+void retain(buffer* b) noexcept { b->references.add(); }
 
 void release(buffer* b) noexcept {
-  if (b == nullptr || b->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  if (b->data != nullptr) {
+  if (b == nullptr || !b->references.drop()) return;
+  if (b->whole != nullptr) {
+    release(b->whole);  // which is no part itself, or of another: as deep as parts were made of parts
+  } else if (b->data != nullptr) {
     b->owner->release(b->data, b->bytes);
     memory_count().bytes_in_use.fetch_sub(b->bytes, std::memory_order_relaxed);
   }

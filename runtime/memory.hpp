@@ -4,20 +4,61 @@
 #include "backend.hpp"
 
 #include <atomic>
+#include <cstdint>
 #include <utility>
+#if __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>
+#endif
 
 namespace sinter::runtime {
+
+/// Whether the process never had another thread. False where the C library doesn't tell.
+inline bool has_one_thread() noexcept {
+#if __has_include(<sys/single_threaded.h>)
+  return __libc_single_threaded != 0;
+#else
+  return false;
+#endif
+}
+
+/// How many hold an object: at first its maker. Locked instructions would be the larger part of what recording a small
+/// operation takes: they are left out where no other thread can see it.
+class reference_count {
+ public:
+  void add() noexcept {
+    if (has_one_thread()) return set(load(std::memory_order_relaxed) + 1);
+    count_.fetch_add(1, std::memory_order_relaxed);
+  }
+  /// Whether that was the last one.
+  bool drop() noexcept {
+    const std::uint32_t now = load(std::memory_order_acquire);
+    if (now == 1) return true;
+    if (!has_one_thread()) return count_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+    set(now - 1);
+    return false;
+  }
+  std::uint32_t load(std::memory_order order = std::memory_order_seq_cst) const noexcept { return count_.load(order); }
+  /// For objects that no other thread knows.
+  void set(std::uint32_t count) noexcept { count_.store(count, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::uint32_t> count_{1};
+};
 
 /// Device memory with an intrusive count; freed (stream-ordered) with the last reference.
 struct buffer {
   device* owner;
   void* data;         ///< null for 0 bytes
   std::size_t bytes;
-  std::atomic<std::uint32_t> references{1};
+  reference_count references{};
+  buffer* whole = nullptr;  ///< whose memory it is part of, and holds on to
 };
 
 /// Throws out_of_memory. 0 bytes allocate nothing.
 buffer* make_buffer(device& owner, std::size_t bytes);
+/// Bytes [offset, offset + bytes) of `whole`, which lives as long as any part of it. Whoever makes parts sees to it
+/// that they don't overlap, and that nothing else uses the memory.
+buffer* make_part(buffer& whole, std::size_t offset, std::size_t bytes);
 void retain(buffer* b) noexcept;
 void release(buffer* b) noexcept;  ///< null is fine
 

@@ -16,14 +16,23 @@ inline constexpr int max_rank = 16;
 /// The extents of an array, outermost first. Extents are >= 0; rank 0 is a single element.
 class shape {
  public:
-  constexpr shape() = default;
+  constexpr shape() { clear(); }
+  constexpr shape(const shape& other) : rank_(other.rank_) {
+    clear();
+    copy(other.extent_);
+  }
+  constexpr shape& operator=(const shape& other) {
+    rank_ = other.rank_;
+    copy(other.extent_);
+    return *this;
+  }
   /// Throws shape_error for a rank above 16 or a negative extent.
-  constexpr shape(std::initializer_list<std::int64_t> extents) {
+  constexpr shape(std::initializer_list<std::int64_t> extents) : shape() {
     for (std::int64_t n : extents) append(n);
   }
   template <class Range>
     requires(!std::is_convertible_v<const Range&, shape> && requires(const Range& r) { std::span<const std::int64_t>(r); })
-  explicit shape(const Range& extents) {
+  explicit shape(const Range& extents) : shape() {
     for (std::int64_t n : std::span<const std::int64_t>(extents)) append(n);
   }
 
@@ -54,8 +63,23 @@ class shape {
   [[noreturn]] static void throw_rank_limit();
   [[noreturn]] static void throw_negative_extent(std::int64_t extent);
 
-  std::int64_t extent_[max_rank] = {};
+  // Recording copies shapes all the time, most of few axes: these copy without a loop, and only their room is cleared.
+  static constexpr int always_copied = 2;
+  constexpr void copy(const std::int64_t* from) {
+    for (int k = 0; k < always_copied; ++k) extent_[k] = from[k];
+    if (rank_ > always_copied) copy_rest(from);
+  }
+  [[gnu::noinline]] constexpr void copy_rest(const std::int64_t* from) {
+    for (int k = always_copied; k < rank_; ++k) extent_[k] = from[k];
+  }
+  constexpr void clear() {
+    int count = always_copied;
+    if (std::is_constant_evaluated()) count = max_rank;
+    for (int k = 0; k < count; ++k) extent_[k] = 0;
+  }
+
   int rank_ = 0;
+  std::int64_t extent_[max_rank];
 };
 
 /// "[4, 3]"; "[]" for rank 0.

@@ -2,6 +2,7 @@
 #include "jit/engine.hpp"
 #include "jit/graph.hpp"
 #include "jit/typing.hpp"
+#include "runtime/module.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/counters.hpp"
 #include "tests/unit/messages.hpp"
@@ -36,9 +37,12 @@ class memory_device final : public runtime::device {
   void release(void* memory, std::size_t) noexcept override { std::free(memory); }
   void copy_from_host(void* to, const void* from, std::size_t bytes) override { std::memcpy(to, from, bytes); }
   void copy_to_host(void* to, const void* from, std::size_t bytes) override { std::memcpy(to, from, bytes); }
+  void copy_on_device(void* to, const void* from, std::size_t bytes) override { std::memcpy(to, from, bytes); }
   void synchronize() override {}
   std::unique_ptr<runtime::function> load(std::span<const std::byte>, const std::string&) override { return nullptr; }
   void launch(runtime::function&, std::span<void* const>, const runtime::launch_shape&) override {}
+  std::unique_ptr<runtime::module> load_module(std::span<const std::byte>, const std::string&) override { return nullptr; }
+  runtime::processor_facts processors() override { return {}; }
   runtime::index_fault* fault_address() override { return nullptr; }
   bool take_fault(runtime::index_fault&) override { return false; }
 

@@ -150,6 +150,19 @@ TEST_F(indexing, indices_found_bad_later_are_errors_when_read) {
   EXPECT_EQ(values(a(array{3})), (list{3}));
 }
 
+TEST_F(indexing, a_kept_selection_can_be_read_again) {
+  array a = arange(4);
+  auto s = a(range(1, 3));
+  const array once = s + 1, twice = s * 2;
+  a = arange(9);
+  EXPECT_EQ(values(once), (list{2, 3}));
+  EXPECT_EQ(values(twice), (list{2, 4}));
+  EXPECT_EQ(values(s), (list{1, 2}));
+  EXPECT_EQ(values(array(std::move(s))), (list{1, 2}));
+  EXPECT_EQ(s.extents(), (shape{0}));  // NOLINT(bugprone-use-after-move)
+  EXPECT_THROW(std::move(s) = 1, internal_error);
+}
+
 TEST_F(indexing, empty_selections_are_fine) {
   const array a = grid({3, 0});
   EXPECT_EQ(a(1).extents(), (shape{0}));

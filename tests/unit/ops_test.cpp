@@ -1,5 +1,6 @@
 // Operators and functions: dtypes and shapes of results, values of the composed ones, errors at the line of the
 // operation.
+#include "jit/graph.hpp"
 #include "tests/unit/dsl_support.hpp"
 
 #include <cmath>
@@ -38,6 +39,31 @@ TEST_F(operations, operators_are_those_of_c) {
   EXPECT_EQ(values((a & 3) | (b ^ 1)), (list{3, 3}));
   EXPECT_EQ(values(!(a > 0 && b > 0)), (list{0, 1}));
   EXPECT_EQ((+a).node(), a.node());
+}
+
+TEST_F(operations, temporaries_give_their_references_away) {
+  array a{1.0, 2.0};
+  const array b = (a + a) * a(0);
+  for (const jit::node* x : b.node()->operands()) EXPECT_EQ(x->references.load(), 1u);
+  EXPECT_EQ(a.node()->references.load(), 4u);  // the variable, twice the sum, the view
+  array c = a + 1;
+  const array d = std::move(c) * std::move(c);
+  EXPECT_EQ(d.node()->operands()[0], d.node()->operands()[1]);
+  EXPECT_EQ(d.node()->operands()[0]->references.load(), 2u);
+  EXPECT_EQ(c.extents(), (shape{0}));  // NOLINT(bugprone-use-after-move)
+  EXPECT_EQ(values(d), (list{4, 9}));
+}
+
+TEST_F(operations, variables_keep_their_values) {
+  const array a{1.0, 2.0};
+  array b = a * 2;
+  const array c = b - b(1), d = where(b > 2, b, b + 1);
+  const auto [q, r] = divmod(b + 1, b);
+  EXPECT_EQ(values(b), (list{2, 4}));
+  EXPECT_EQ(values(c), (list{-2, 0}));
+  EXPECT_EQ(values(d), (list{3, 4}));
+  EXPECT_EQ(values(q), (list{1, 1}));
+  EXPECT_EQ(values(r), (list{1, 1}));
 }
 
 TEST_F(operations, functions_are_those_of_numpy) {
