@@ -33,7 +33,8 @@ int main(int argc, char** argv) {
       return largest;
     });
 
-    // Found in a one-hot matrix, and put below those before. Not one launch yet: some rows each.
+    // Found in a one-hot matrix, and put below those before: rows that differ in numbers alone are one expression, and
+    // one launch.
     constexpr std::size_t columns = 300;
     std::vector<float> bits(words * columns);
     for (std::size_t k = 0; k < columns; ++k) bits[static_cast<std::size_t>(ids[k]) * columns + k] = 1;

@@ -1,9 +1,12 @@
 // Random programs, each run on every executor in several ways and compared with a naive interpreter:
-//   fuzz_tests [--seconds N] [--seed S] [--programs N] [--executor=interpreter|host|cuda|all] [--loops] [--verbose]
+//   fuzz_tests [--seconds N] [--seed S] [--programs N] [--executor=interpreter|host|cuda|all] [--loops|--batches]
+//              [--verbose]
 // Program k of a run has the seed S + k and depends on nothing else, so that `--seed S --programs 1` repeats one alone.
-// Each is loops of statements (nests.hpp) and, without --loops, a sequence of others.
+// Each is loops of statements (nests.hpp), joins of many operands (batches.hpp), and a sequence of other statements;
+// --loops and --batches leave out the others.
 #include "dsl/device.hpp"
 #include "dsl/options.hpp"
+#include "tests/fuzz/batches.hpp"
 #include "tests/fuzz/generate.hpp"
 #include "tests/fuzz/nests.hpp"
 #include "tests/fuzz/run.hpp"
@@ -31,7 +34,7 @@ struct settings {
   std::uint64_t seed = 1;
   std::int64_t programs = 0;
   std::vector<std::string> executors;
-  bool loops = false, verbose = false;
+  bool loops = false, batches = false, verbose = false;
 };
 
 char running[200] = "";  // told when the process dies
@@ -91,24 +94,24 @@ bool passes(std::uint64_t seed, const settings& s) {
   return true;
 }
 
-/// Whether the loops of `seed` are right everywhere.
-bool loops_pass(std::uint64_t seed, const settings& s) {
-  const loop_program p = random_loops(seed);
-  if (s.verbose) std::printf("seed %llu, loops:\n%s", static_cast<unsigned long long>(seed), to_text(p).c_str());
+/// Whether a program of the kind that --`name` asks for is right everywhere.
+template <class Program>
+bool kind_passes(const Program& p, const char* name, std::uint64_t seed, const settings& s) {
+  if (s.verbose) std::printf("seed %llu, %s:\n%s", static_cast<unsigned long long>(seed), name, to_text(p).c_str());
   for (const std::string& executor : s.executors) {
     use_executor(executor);
-    std::snprintf(running, sizeof running, "seed %llu, %s, --loops\n", static_cast<unsigned long long>(seed),
-                  executor.c_str());
+    std::snprintf(running, sizeof running, "seed %llu, %s, --%s\n", static_cast<unsigned long long>(seed),
+                  executor.c_str(), name);
     const std::optional<std::string> found = failure_of(p);
     if (!found) continue;
-    std::printf("FAIL seed %llu on %s, loops\n  %s\n", static_cast<unsigned long long>(seed), executor.c_str(),
+    std::printf("FAIL seed %llu on %s, %s\n  %s\n", static_cast<unsigned long long>(seed), executor.c_str(), name,
                 found->c_str());
     std::fflush(stdout);
-    const loop_program small = shrunk(p, shrinking_seconds);
+    const Program small = shrunk(p, shrinking_seconds);
     const std::optional<std::string> again = failure_of(small);
     std::printf("made smaller:\n%s  %s\n", to_text(small).c_str(),
                 again ? again->c_str() : "it failed once, and not again");
-    std::printf("repeat: fuzz_tests --loops --seed %llu --programs 1 --executor=%s\n",
+    std::printf("repeat: fuzz_tests --%s --seed %llu --programs 1 --executor=%s\n", name,
                 static_cast<unsigned long long>(seed), executor.c_str());
     return false;
   }
@@ -118,7 +121,7 @@ bool loops_pass(std::uint64_t seed, const settings& s) {
 [[noreturn]] void usage(const char* argument) {
   std::fprintf(stderr,
                "%s: not understood\nusage: fuzz_tests [--seconds N] [--seed S] [--programs N] "
-               "[--executor=interpreter|host|cuda|all] [--loops] [--verbose]\n",
+               "[--executor=interpreter|host|cuda|all] [--loops|--batches] [--verbose]\n",
                argument);
   std::exit(2);
 }
@@ -137,6 +140,7 @@ settings parsed(int argc, char** argv) {
     else if (word == "--programs") s.programs = std::atoll(next());
     else if (word.starts_with("--executor=")) executor = word.substr(std::strlen("--executor="));
     else if (word == "--loops") s.loops = true;
+    else if (word == "--batches") s.batches = true;
     else if (word == "--verbose") s.verbose = true;
     else usage(argv[k]);
   }
@@ -162,7 +166,11 @@ int main(int argc, char** argv) {
   int passed = 0, failed = 0;
   for (std::uint64_t k = 0; failed == 0 && (s.programs == 0 || k < static_cast<std::uint64_t>(s.programs)); ++k) {
     if (s.seconds > 0 && spent() > s.seconds) break;
-    if (loops_pass(s.seed + k, s) && (s.loops || passes(s.seed + k, s))) ++passed;
+    const std::uint64_t seed = s.seed + k;
+    const bool only_one = s.loops || s.batches;
+    if ((s.batches || kind_passes(random_loops(seed), "loops", seed, s)) &&
+        (s.loops || kind_passes(random_batch(seed), "batches", seed, s)) && (only_one || passes(seed, s)))
+      ++passed;
     else ++failed;
   }
   std::printf("programs: %d passed, %d failed\n", passed, failed);

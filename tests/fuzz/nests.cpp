@@ -35,13 +35,14 @@ class maker {
       for (int other = 0; other < k; ++other)
         if (p_.extents[static_cast<std::size_t>(other)] == p_.extents.back() && once_in(4)) same = other;
       p_.same_as.push_back(same);
-      p_.pending.push_back(once_in(4));
+      p_.computed_late.push_back(once_in(4));
     }
     for (auto n = 1 + below(3); n > 0; --n) {
       budget_ = once_in(8) ? 1500 : 200;
       std::vector<std::vector<int>> instances{{}};
       p_.items.push_back(loop(instances));
     }
+    if (once_in(4)) p_.most_pending = static_cast<int>(2 + below(60));
     return p_;
   }
 
@@ -388,11 +389,12 @@ loop_program shrunk(loop_program p, double seconds) {
 std::string to_text(const loop_program& p) {
   static constexpr const char* names[] = {"f64", "f32", "i64", "i32"};
   std::string out;
+  if (p.most_pending > 0) out += fmt::format("  set_recording_limits({{.operations = {}}});\n", p.most_pending);
   for (std::size_t k = 0; k < p.extents.size(); ++k) {
     out += fmt::format("  array v{} = ", k);
     if (p.same_as[k] >= 0) out += fmt::format("v{}", p.same_as[k]);
     else out += fmt::format("values({}, {{{}}})", names[p.element], fmt::join(p.extents[k], ", "));
-    out += p.pending[k] ? " * 1;\n" : ";\n";
+    out += p.computed_late[k] ? " * 1;\n" : ";\n";
   }
   write(p.items, 0, out);
   return out;

@@ -52,8 +52,9 @@ struct loop_program {
   int element = 0;  ///< f64, f32, i64, i32
   std::vector<std::vector<int>> extents;
   std::vector<int> same_as;   ///< arrays that begin as copies of another; -1: with values of their own
-  std::vector<bool> pending;  ///< whose first values are not computed yet
+  std::vector<bool> computed_late;  ///< whose first values are not computed yet
   std::vector<loop_item> items;
+  int most_pending = 0;  ///< operations that may wait for each other; 0: as many as usual
 };
 
 loop_program random_loops(std::uint64_t seed);

@@ -85,7 +85,7 @@ class loops_run {
         x = plain_[other];
         a = arrays_[other];
       }
-      if (p.pending[k]) a = a * 1;
+      if (p.computed_late[k]) a = a * 1;
       plain_.push_back(x);
       arrays_.push_back(a);
     }
@@ -292,6 +292,11 @@ class loops_run {
 }  // namespace
 
 std::optional<std::string> failure_of(const loop_program& p) {
+  const struct restore {
+    sinter::recording_limits before = sinter::get_recording_limits();
+    ~restore() { sinter::set_recording_limits(before); }
+  } at_the_end;
+  if (p.most_pending > 0) sinter::set_recording_limits({.operations = p.most_pending});
   switch (p.element) {
     case 0:
       return loops_run<double>(p).run(p);
