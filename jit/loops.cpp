@@ -1,6 +1,7 @@
 #include "jit/loops.hpp"
 
 #include "jit/graph_internal.hpp"
+#include "jit/user_kernel.hpp"
 #include "runtime/error.hpp"
 
 #include <fmt/format.h>
@@ -55,7 +56,7 @@ class body_walk {
   /// Adds the operands that come from around the loop.
   void capture(std::vector<node*>& captured, std::vector<std::pair<const node*, std::uint32_t>>& held) const {
     const auto add = [&](node* n) {
-      if (is_inside(n)) return;
+      if (is_inside(n) || (!checks_ && is_number(n))) return;
       const auto known = std::ranges::find(captured, n);
       if (known == captured.end()) {
         captured.push_back(n);
@@ -70,13 +71,30 @@ class body_walk {
     if (body_.condition) add(body_.condition.get());
   }
 
+  /// What from around the loop its string kernels read anywhere, as may those of loops inside.
+  std::vector<const node*> read_anywhere() const {
+    std::vector<const node*> whole;
+    for (node* n : inside_) {
+      const std::vector<node_ref>& operands = operands_.at(n);
+      for (std::size_t k = 0; k < operands.size(); ++k)
+        if (is_whole(n, k, operands[k].get()) && !is_inside(operands[k].get())) whole.push_back(operands[k].get());
+    }
+    return whole;
+  }
+
+  /// Numbers, and positions, are part of the launches that use them: nothing to be computed before.
+  static bool is_number(const node* n) {
+    while (n->code == op::view && !n->values()) n = n->operands()[0];
+    return (n->code == op::scalar || n->code == op::iota) && !n->values();
+  }
+
   /// For bodies of whole-array operations.
   void allow_everything() { checks_ = false; }
 
   bool moves() const {
     return std::ranges::any_of(inside_, [](const node* n) {
       if (n->code == op::iterate) return n->facts->loop->moves;
-      return !is_elementwise(n->code) && n->code != op::call && n->code != op::result && n->code != op::state;
+      return !is_elementwise(n->code) && !is_fused_call(n->code) && n->code != op::result && n->code != op::state;
     });
   }
 
@@ -100,18 +118,24 @@ class body_walk {
     found_[n] = d;
     if (d == depends::not_at_all) return;
     inside_.push_back(n);
-    if (checks_ && (is_scan(n->code) || n->code == op::scatter))
+    if (checks_ && (is_scan(n->code) || n->code == op::scatter || n->code == op::lone_call))
       throw_type_error(fmt::format("{}: the body has a {} of what changes in each iteration", name_,
-                                   is_scan(n->code) ? "scan" : "scatter"),
+                                   is_scan(n->code)             ? "scan"
+                                   : n->code == op::scatter     ? "scatter"
+                                                                : "string kernel that runs alone"),
                        n->site, "each element runs the loop by itself; use a loop of whole-array statements instead");
     if (d == depends::on_states && checks_) check(n, operands);
   }
 
+  static bool is_whole(const node* n, std::size_t k, const node* operand) {
+    if (n->code == op::iterate) return std::ranges::find(n->facts->loop->whole, operand) != n->facts->loop->whole.end();
+    return reads_anywhere(n, k);
+  }
+
   void check(const node* n, const std::vector<node_ref>& operands) const {
-    const bool elementwise =
-        is_elementwise(n->code) || n->code == op::call || n->code == op::result || n->code == op::iterate;
     for (std::size_t k = 0; k < operands.size(); ++k) {
-      if (found_.at(operands[k].get()) != depends::on_states || elementwise) continue;
+      if (found_.at(operands[k].get()) != depends::on_states) continue;
+      if (reads_own_element(n, k) && !is_whole(n, k, operands[k].get())) continue;
       if (n->code == op::gather && k > 0) continue;
       throw_type_error(
           fmt::format("{}: the body reads other elements of a state than its own ({})", name_, info(n->code).name),
@@ -193,6 +217,7 @@ std::vector<node_ref> recorded(op code, const std::shared_ptr<loop_body>& body, 
   operands.insert(operands.end(), captured.begin(), captured.end());
   body->operations = walk.operations();
   body->moves = walk.moves();
+  body->whole = walk.read_anywhere();
   auto facts = std::make_unique<attribute>();
   facts->loop = body;
   const node_ref loop = make_node(code, states[0]->type, body->states[0]->extents, operands, at, std::move(facts));
@@ -235,6 +260,22 @@ std::vector<node_ref> record_repeat(std::shared_ptr<loop_body> body, std::span<n
   walk.allow_everything();
   for (const node_ref& n : body->next) walk.run(n.get());
   return recorded(op::repeat, body, states, walk, at);
+}
+
+node_ref record_trail(const node_ref& after, std::int64_t count, const place& at) {
+  shape extents = after->extents;
+  extents.append(count);
+  const node_ref loop = pending_operand(after.get(), op::result);
+  if (!loop) {  // a state that stays what it is
+    axis_maps same;
+    for (int k = 0; k < after->extents.rank(); ++k) same.push_back({0, 1, k});
+    return make_view(after.get(), same, extents, at);
+  }
+  SINTER_CHECK(loop->code == op::iterate && !loop->facts->loop->condition && loop->facts->loop->count == count);
+  auto which = std::make_unique<attribute>();
+  which->output = after->facts->output;
+  node* operand = loop.get();
+  return make_node(op::trail, after->type, extents, {&operand, 1}, at, std::move(which));
 }
 
 node_ref record_choice(std::span<const input> asked_then_otherwise, const place& at) {

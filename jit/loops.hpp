@@ -8,8 +8,8 @@
 
 namespace sinter::jit {
 
-/// What an op::iterate runs for each element, or an op::repeat for whole arrays: a graph over placeholders (op::state). Their
-/// operands are the states at first, then what the body needs of the graph around it.
+/// What an op::iterate runs for each element, or an op::repeat for whole arrays: a graph over placeholders (op::state).
+/// Their operands are the states at first, then what the body needs of the graph around it.
 struct loop_body {
   std::vector<node_ref> states;  ///< placeholders, of the loop's extents
   node_ref counter;              ///< placeholder of the iteration's number: 0-d i64
@@ -21,6 +21,7 @@ struct loop_body {
   std::int32_t nesting = 1;      ///< loops in loops: 1 without any inside
   mutable std::vector<reference<runtime::buffer>> after;         ///< repeat: the states after it, once it has run
   std::vector<std::pair<const node*, std::uint32_t>> held = {};  ///< what is around the loop: references by the body
+  std::vector<const node*> whole = {};  ///< what is around the loop and read anywhere by its string kernels
   bool moves = false;                                            ///< the body reads elements elsewhere than at its own
 
   bool changes(std::size_t k) const { return next[k].get() != states[k].get(); }
@@ -51,14 +52,18 @@ std::shared_ptr<loop_body> begin_loop(std::span<node* const> states, std::string
 
 /// The loop's states after it, once `body` has its condition, next, count and limited. A 0-d C++ number as a next state
 /// takes the state's dtype. type_error or shape_error when a next state has another dtype or doesn't broadcast to the
-/// loop's shape, when the condition isn't boolean, when the body moves elements of a state, or when loops nest too deep.
-/// Launches nothing.
+/// loop's shape, when the condition isn't boolean, when the body moves elements of a state, or when loops nest too
+/// deep. Launches nothing.
 std::vector<node_ref> record_loop(std::shared_ptr<loop_body> body, std::span<node* const> states, std::string_view name,
                                   const place& at);
 
 /// Like record_loop, for a body of whole-array operations, which runs `count` times: placeholders stand for arrays, and
-/// any operation may be applied to them. It runs before whatever needs its results is planned (run_repeats).
+/// any operation may be applied to them. It runs before whatever needs its results is planned (run_opaque).
 std::vector<node_ref> record_repeat(std::shared_ptr<loop_body> body, std::span<node* const> states, const place& at);
+
+/// What a state is after each iteration, along one more axis, the last. `after`: what record_loop() gave for it, of a
+/// loop without a condition.
+node_ref record_trail(const node_ref& after, std::int64_t count, const place& at);
 
 /// Element by element, `then` where `asked` holds, else `otherwise`; the other one's elements are not read, nor are its
 /// indices checked. dtypes and shapes as for op::select. Launches nothing.

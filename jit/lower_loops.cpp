@@ -16,17 +16,48 @@ constexpr std::int64_t most_index = std::int64_t{1} << 40;
 
 value lowering::lower_iterate(node* n, std::uint32_t map) {
   const loop_body& body = *n->facts->loop;
+  const bool limited = body.condition && body.limited;
+  const std::int64_t trips = std::min(body.count, most_iterations) + (limited ? 1 : 0);
+  return lower_iteration(n, map, add_space(space_around(n, map), {&trips, 1}, true));
+}
+
+/// Trails are read where their own loop stands: the plan sees to it. `map` has the loop's counter as its last axis.
+value lowering::lower_trail(node* n, std::uint32_t map) {
+  node* loop = n->operands()[0];
+  const linear along = map_form(map, n->extents.rank() - 1);
+  SINTER_CHECK(along.constant == 0 && along.count == 1);
+  const linear_term t = lin_.terms(along)[0];
+  SINTER_CHECK(t.factor == 1 && atoms_[t.atom].is_dim);
+  const std::uint32_t space = dims_[atoms_[t.atom].dim].space;
+  SINTER_CHECK(space != 0 && spaces_[space].count == 1 && spaces_[space].parent == 0);
+  scratch_.clear();
+  for (int k = 0; k + 1 < n->extents.rank(); ++k) scratch_.push_back(map_form(map, k));
+  const std::uint32_t around = intern(scratch_, value::none);
+  const std::uint32_t* known = memo_.find(loop, around);
+  if (!known) {
+    SINTER_CHECK(spaces_[space].iterate == value::none);
+    spaces_[space].serial = true;
+    const value end = lower_iteration(loop, around, space);
+    spaces_[space].iterate = end;
+    memo_.set(memo_.at(loop, around), loop, around, raw(end));
+    known = memo_.find(loop, around);
+  }
+  const iteration& end = iterations_[graph_[*known].attr];
+  return call_operands_[end.first + end.states + changing_state(n)];
+}
+
+/// The loop of `n`, for the element at `map`, over a space of its own.
+value lowering::lower_iteration(node* n, std::uint32_t map, std::uint32_t space) {
+  const loop_body& body = *n->facts->loop;
   const std::uint32_t outer_scope = scope_;
   const auto states = static_cast<std::uint32_t>(body.states.size());
   const bool may_stop = body.condition.get() != nullptr;
   const bool limited = may_stop && body.limited;
-  const std::int64_t trips = std::min(body.count, most_iterations) + (limited ? 1 : 0);
   std::vector<value> first(states), list, next;
   for (std::uint32_t k = 0; k < states; ++k) {
     node* x = n->operands()[k];
     first[k] = lower_value(x, broadcast_map(map, n->extents, x->extents));
   }
-  const std::uint32_t space = add_space(space_around(n, map), {&trips, 1}, true);
   scope_ = space;
   const std::size_t open = open_states_.size();
   const std::uint32_t own = intern_in_scope(map);
@@ -94,7 +125,7 @@ value lowering::lower_state(node* n, std::uint32_t map) {
 std::uint32_t lowering::changing_state(const node* n) {
   const loop_body& body = *n->operands()[0]->facts->loop;
   std::uint32_t number = 0;
-  for (std::size_t k = 0; k < static_cast<std::size_t>(n->facts->output); ++k) number += body.changes(k);
+  for (std::size_t k = 0; k < output_of(n); ++k) number += body.changes(k);
   return number;
 }
 

@@ -31,8 +31,8 @@ void mark_columns(const nest_shape& shape, std::size_t first, const std::int64_t
 
 // ---- Loops over one statement, whatever their length ----
 
-// Irregular trip counts make nests by accident: rows of 4, 5 and 6 are a triangle. Such a nest is short, and what did not
-// happen to progress lies next to it.
+// Irregular trip counts make nests by accident: rows of 4, 5 and 6 are a triangle. Such a nest is short, and what did
+// not happen to progress lies next to it.
 bool accidental(const nest_list& nests, std::size_t k) {
   constexpr std::int64_t most = 8;
   constexpr std::uint32_t deepest = 3;
@@ -177,9 +177,9 @@ class grouping {
     return &nests_.shape(a) == &nests_.shape(b) && same_rigid(nests_.shape(a), nests_.rigid(a), nests_.rigid(b));
   }
 
-  // Calls have(part, nest) or lack(part) for each part of the row that begins at this nest: a row of a sparse matrix may
-  // be empty, so that loops may be lacking unless the row has others like it. The nest behind the row, or `begin` when
-  // there is none.
+  // Calls have(part, nest) or lack(part) for each part of the row that begins at this nest: a row of a sparse matrix
+  // may be empty, so that loops may be lacking unless the row has others like it. The nest behind the row, or `begin`
+  // when there is none.
   template <class Have, class Lack>
   std::size_t walk_row(std::size_t period, std::size_t begin, Have have, Lack lack) const {
     std::size_t at = begin;

@@ -22,8 +22,8 @@ class nest_builder {
   void run(const trace_item& item);
 
  private:
-  /// What a guard is for: an assignment within its loops, which are left when they have no iterations; reads, which may be
-  /// moved out of loops; a cell outside of them, in which it may have been written in any iteration.
+  /// What a guard is for: an assignment within its loops, which are left when they have no iterations; reads, which may
+  /// be moved out of loops; a cell outside of them, in which it may have been written in any iteration.
   enum class guarded_part { assignment, read, cell };
   struct open_loop {
     std::uint32_t loop;
@@ -33,6 +33,9 @@ class nest_builder {
   void enter(const trace_item& item);
   void run_inside(const trace_item& item);
   void iterate(const trace_item& item);
+  struct carried_states;
+  void begin_states(carried_states& c);
+  void after_states(const carried_states& c, std::span<const node_ref> after, std::int64_t count);
   void assign(const nest_statement& s);
   void write_back();
 
@@ -55,6 +58,7 @@ class nest_builder {
   node_ref table(const table_column& column);
   node_ref number_table(const nest_form& f, const nest_statement& s);
   void keep_inside(std::vector<node_ref>& indices, const node_ref& guard) const;
+  node_ref apply(op code, const node_ref& a, const node_ref& b) const;
   node_ref number(std::int64_t x) const;
   node_ref sum(node_ref a, const node_ref& b) const;
   node_ref times(const node_ref& a, std::int64_t factor) const;
@@ -64,11 +68,15 @@ class nest_builder {
   // cells
   node_ref& cell(std::uint32_t k);
   node_ref first_of(const nest_cell& c);
+  node_ref before_first(const nest_cell& c, std::int32_t back);
+  node_ref counter_of(std::uint32_t loop, int rank);
   node_ref guard_of(const nest_statement& s, int rank, guarded_part what);
   node_ref guard_of_cell(const nest_cell& c);
   const statement_node& variable_of(const nest_cell& c) const;
   std::optional<std::vector<axis_map>> region_of(const nest_cell& c, const shape& inside, bool guarded) const;
   node_ref read_at(const node_ref& from, const nest_cell& c);
+  node_ref read_now(const node_ref& from, const nest_cell& c);
+  node_ref read_by_indices(const node_ref& from, std::vector<node_ref> indices, const node_ref& guard);
   void store(const nest_cell& c, const node_ref& value);
 
   const loop_nest_analysis& nest_;
@@ -76,6 +84,7 @@ class nest_builder {
   const std::vector<node_ref> before_;
   runtime::device& where_;
   std::vector<node_ref> cells_;
+  std::vector<std::vector<node_ref>> earlier_;  ///< by cell that moves: what it was 1, 2, .. iterations before
   std::vector<open_loop> open_;     ///< loops inside lanes
   std::vector<lane_value> values_;  ///< of the statement at hand
   std::vector<std::pair<const void*, node_ref>> tables_;

@@ -1,5 +1,6 @@
 // From a folded trace back to array operations.
 #include "jit/fold/nest_builder.hpp"
+#include "jit/fold/rewrite.hpp"
 #include "jit/fold/trace_recorder.hpp"
 #include "jit/graph_internal.hpp"
 #include "jit/loops.hpp"
@@ -9,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace sinter::jit {
@@ -17,6 +19,8 @@ namespace {
 
 // Shorter loops are as well written out.
 constexpr std::int64_t least_repeats = 4, most_written_out = 160;  // iterations; operations
+// Of a loop that is repeated: what is launched in one iteration.
+constexpr std::int64_t most_statements_in_body = 256;
 
 /// Where tables of the trace's loops go.
 runtime::device& device_of_trace(const statement_trace& t) {
@@ -27,7 +31,7 @@ runtime::device& device_of_trace(const statement_trace& t) {
 }
 
 thread_local folding_notes* notes_wanted = nullptr;
-thread_local bool raising_entangled = false;
+thread_local constinit bool is_unfinished = false;
 
 std::string number_text(const traced_number& n) {
   std::string text = n.constant != 0 || n.coefficients.empty() ? fmt::format("{}", n.constant) : "";
@@ -55,12 +59,21 @@ class raiser {
  private:
   void raise(const trace_item& item, std::span<const trace_item> later) {
     if (!item.is_loop()) return assign(item);
-    if (raise_nest(item, later) || repeat(item, later)) return;
-    write_out(item, later);
+    loop_nest_analysis nest(item, structures_.all(), around_);
+    if (raise_nest(nest, item, later)) return;
+    std::vector<trace_item> parts = distributed(item, nest);
+    if (parts.size() == 1) {
+      if (!repeat(item, later)) write_out(item, later);
+      return;
+    }
+    const std::size_t count = parts.size();
+    parts.insert(parts.end(), later.begin(), later.end());
+    for (std::size_t k = 0; k < count; ++k) raise(parts[k], std::span(parts).subspan(k + 1));
   }
 
   /// Whether a nest with a loop inside its lanes is so short that its statements one by one fuse better.
   static bool is_small(const loop_nest_analysis& nest) {
+    if (nest.recurrence() && nest.recurrence()->most >= least_repeats) return false;
     std::int64_t operations = 0;
     for (const nest_statement& s : nest.statements()) {
       std::int64_t times = static_cast<std::int64_t>(s.structure->nodes.size());
@@ -71,8 +84,7 @@ class raiser {
     return serial && operations <= most_written_out;
   }
 
-  bool raise_nest(const trace_item& item, std::span<const trace_item> later) {
-    loop_nest_analysis nest(item, structures_.all(), around_);
+  bool raise_nest(loop_nest_analysis& nest, const trace_item& item, std::span<const trace_item> later) {
     if (!nest.find_lanes()) {
       why_ = nest.why();
       return false;
@@ -107,20 +119,26 @@ class raiser {
       notes.text += fmt::format("{:{}}statement at {}:{}\n", "", 2 * depth, at.file, at.line);
       return;
     }
-    const bool lane = nest.loops()[nest.loop_of(item)].lane >= 0;
-    notes.text += line_of_loop(item, depth,
-                               lane ? "parallel" : fmt::format("in order, in each of {} lanes", nest.lanes().size()));
+    const nest_loop& l = nest.loops()[nest.loop_of(item)];
+    if (l.most == 0) return;
+    const std::string_view stored = &l == nest.recurrence() ? ", each result stored on the way" : "";
+    notes.text += line_of_loop(
+        item, depth,
+        l.lane >= 0 ? "parallel" : fmt::format("in order, in each of {} lanes{}", nest.lanes().size(), stored));
     for (const trace_item& inner : item.body) write_note(inner, nest, depth + 1, notes);
   }
 
-  /// Iterations that need each other across whole arrays, as one operation that runs the body over and over. False when the
-  /// body isn't made of statements alone, on the same variables each time.
-  bool repeat(const trace_item& loop, std::span<const trace_item> later) {
-    const std::int64_t n = number(loop.count);
-    const bool nested = std::ranges::any_of(loop.body, [](const trace_item& i) { return i.is_loop(); });
-    if (n < least_repeats || nested) return false;
-    if (!has_fixed_variables(loop)) return false;
+  /// Iterations that need each other across whole arrays, as one operation that runs the body over and over. False when
+  /// the body isn't, once its inner loops without lanes are written out in it, made of statements alone, on the same
+  /// variables each time.
+  bool repeat(const trace_item& recorded, std::span<const trace_item> later) {
+    const std::int64_t n = number(recorded.count);
+    if (n < least_repeats) return false;
     const std::string why = why_;
+    const std::optional<trace_item> ready = made_of_lanes(recorded);
+    if (!ready || !has_fixed_variables(*ready)) return false;
+    if (std::ranges::any_of(ready->body, [](const trace_item& i) { return i.is_loop(); })) return false;
+    const trace_item& loop = *ready;
     const std::vector<std::int64_t> slots = states_of(loop, later);
     if (slots.empty()) return true;  // nobody sees what it computes
     const std::vector<node_ref> before = variables_;
@@ -136,7 +154,13 @@ class raiser {
     body->counter = make_node(op::state, dtype::i64, shape{}, {}, site);
     around_.push_back({0, body->counter, n});
     bool raised = true;
-    for (const trace_item& inner : loop.body) raised = raised && raise_nest(inner, {});
+    {
+      const unfinished_values states_until_then;
+      for (const trace_item& inner : loop.body) {
+        loop_nest_analysis nest(inner, structures_.all(), around_);
+        raised = raised && raise_nest(nest, inner, {});
+      }
+    }
     around_.pop_back();
     if (!raised) {
       variables_ = before;
@@ -153,6 +177,37 @@ class raiser {
       variables_[static_cast<std::size_t>(slot_now(i.parameters.back()))] = {};
     });
     for (std::size_t k = 0; k < slots.size(); ++k) variables_[static_cast<std::size_t>(slots[k])] = after[k];
+    return true;
+  }
+
+  /// A loop to be repeated with a body of nests that have lanes: inner loops that have none, iteration by iteration.
+  std::optional<trace_item> made_of_lanes(const trace_item& loop) const {
+    std::vector<outer_loop> around = around_;
+    around.push_back({0, make_node(op::state, dtype::i64, shape{}, {}, first_site(loop)), number(loop.count)});
+    trace_item out;
+    out.count = loop.count;
+    std::int64_t room = most_statements_in_body;
+    for (const trace_item& inner : loop.body)
+      if (!add_with_lanes(inner, around, out.body, room)) return std::nullopt;
+    return out;
+  }
+
+  bool add_with_lanes(const trace_item& item, const std::vector<outer_loop>& around, std::vector<trace_item>& list,
+                      std::int64_t& room) const {
+    loop_nest_analysis nest(item, structures_.all(), around);
+    if (nest.find_lanes()) {
+      list.push_back(item);
+      return (room -= static_cast<std::int64_t>(nest.statements().size())) >= 0;
+    }
+    if (!item.is_loop()) return false;
+    const std::vector<trace_item> parts = distributed(item, nest);
+    if (parts.size() > 1)
+      return std::ranges::all_of(parts, [&](const trace_item& p) { return add_with_lanes(p, around, list, room); });
+    if (depends_on(item.count, around.size() - 1)) return false;
+    const std::int64_t n = number(item.count);
+    for (std::int64_t k = 0; k < n; ++k)
+      for (const trace_item& inner : item.body)
+        if (!add_with_lanes(in_iteration(inner, around.size(), k), around, list, room)) return false;
     return true;
   }
 
@@ -175,8 +230,8 @@ class raiser {
                           site);  // written before it is read
   }
 
-  /// The slots that the loop's statements assign to, but for those that no iteration needs of the one before, and nobody
-  /// afterwards.
+  /// The slots that the loop's statements assign to, but for those that no iteration needs of the one before, and
+  /// nobody afterwards.
   std::vector<std::int64_t> states_of(const trace_item& loop, std::span<const trace_item> later) const {
     std::vector<std::int64_t> written, surely, needed;
     const auto add = [](std::vector<std::int64_t>& list, std::int64_t s) {
@@ -250,7 +305,8 @@ class raiser {
 
   std::int64_t number(const traced_number& n) const {
     std::int64_t x = n.constant;
-    for (std::size_t l = 0; l < n.coefficients.size(); ++l) x += n.coefficients[l] * around_[l].now;
+    for (std::size_t l = 0; l < n.coefficients.size() && l < around_.size(); ++l)
+      x += n.coefficients[l] * around_[l].now;
     if (n.column) x += (*n.column)[static_cast<std::size_t>(around_[static_cast<std::size_t>(n.column_loop)].now)];
     return x;
   }
@@ -270,7 +326,7 @@ class raiser {
     if (n.is_variable) return variables_[static_cast<std::size_t>(numbers[n.parameter])];
     std::vector<node*> operands;
     for (const std::uint32_t o : s.operands_of(n)) operands.push_back(values[o].get());
-    std::vector<axis_map> map;
+    axis_maps map;
     if (n.code == op::view || n.code == op::update) {
       map = n.facts->view;
       for (std::size_t k = 0; k < map.size(); ++k) map[k].offset = numbers[n.parameter + k];
@@ -297,9 +353,9 @@ class raiser {
     const std::int64_t x = numbers[n.parameter];
     switch (kind_of(n.type)) {
       case kind::real:
-        return scalar(number_of(x));
+        return scalar(number_of(n, 0, x));
       case kind::complex:
-        return scalar(complex128{number_of(x), number_of(numbers[n.parameter + 1])});
+        return scalar(complex128{number_of(n, 0, x), number_of(n, 1, numbers[n.parameter + 1])});
       case kind::truth:
         return scalar(x != 0);
       default:
@@ -307,8 +363,8 @@ class raiser {
     }
   }
 
-  /// The version computes what its slot holds. Others that use the same see it through the version, so that there is one
-  /// node whose memory it is.
+  /// The version computes what its slot holds. Others that use the same see it through the version, so that there is
+  /// one node whose memory it is.
   void hand_over(const statement_trace::version& v) {
     node_ref& held = variables_[static_cast<std::size_t>(v.slot)];
     if (v.n->references.load(std::memory_order_acquire) == 1) return;  // the trace alone
@@ -342,15 +398,15 @@ folding_notes::folding_notes() noexcept { notes_wanted = this; }
 folding_notes::~folding_notes() { notes_wanted = nullptr; }
 folding_notes* folding_notes::wanted() noexcept { return notes_wanted; }
 
-bool is_raising_entangled() noexcept { return raising_entangled; }
+unfinished_values::unfinished_values(bool any) noexcept
+    : before_(std::exchange(is_unfinished, is_unfinished || any)) {}
+unfinished_values::~unfinished_values() { is_unfinished = before_; }
+bool unfinished_values::any() noexcept { return is_unfinished; }
 
 void raise_trace(statement_trace& t) {
   const bool entangled = std::ranges::any_of(
       t.slots(), [](const trace_slot& s) { return s.first && !s.first->values() && s.first->has_statements; });
-  const struct restore {
-    bool before;
-    ~restore() { raising_entangled = before; }
-  } at_the_end{std::exchange(raising_entangled, raising_entangled || entangled)};
+  const unfinished_values until_the_end(entangled);
   raiser(t).run();
   t.versions().clear();
 }

@@ -2,6 +2,7 @@
 
 #include "jit/user_kernel.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -25,13 +26,40 @@ std::int64_t parameter_of(double x, bool& exact) {
       x == std::trunc(x) && std::abs(x) <= static_cast<double>(most_whole) && !(x == 0 && std::signbit(x));
   if (whole) return static_cast<std::int64_t>(x);
   const auto bits = std::bit_cast<std::int64_t>(x);
-  exact = std::abs(bits) <= most_whole;
+  exact = std::bit_cast<std::int64_t>(number_of(bits)) != bits || x == 0;
   return bits;
 }
 
 double number_of(std::int64_t parameter) {
   if (parameter >= -most_whole && parameter <= most_whole) return static_cast<double>(parameter);
   return std::bit_cast<double>(parameter);
+}
+
+double number_of(const statement_node& n, int k, std::int64_t parameter) {
+  return n.fixed[k] == no_fixed_number ? number_of(parameter) : std::bit_cast<double>(n.fixed[k]);
+}
+
+statement_number::statement_number(const node& n) {
+  const auto real = [this](int k, double x) {
+    bool exact = false;
+    parameters[k] = parameter_of(x, exact);
+    fixed[k] = exact ? static_cast<std::uint64_t>(parameters[k]) : no_fixed_number;
+  };
+  switch (kind_of(n.type)) {
+    case kind::real:
+      real(0, n.number.as_f64);
+      break;
+    case kind::complex:
+      real(0, n.number.as_c128.re);
+      real(1, n.number.as_c128.im);
+      count = 2;
+      break;
+    case kind::truth:
+      parameters[0] = n.number.as_bool;
+      break;
+    default:
+      parameters[0] = n.number.as_i64;
+  }
 }
 
 std::size_t structure_table::words_hash::operator()(const std::vector<std::uint64_t>& words) const {
@@ -68,28 +96,14 @@ void structure_table::describe_operation(const node* n) {
   word(word_of(n->code, n->type, n->operand_count));
   word(static_cast<std::uint64_t>(n->extents.rank()));
   for (const std::int64_t e : n->extents) word(static_cast<std::uint64_t>(e));
-  if (n->code == op::scalar) describe_number(n);
-  if (n->facts) describe_facts(n);
-}
-
-void structure_table::describe_number(const node* n) {
-  const auto real = [this](double x) {
-    bool exact = false;
-    const std::int64_t p = parameter_of(x, exact);
-    parameters_.push_back(p);
-    word(exact ? static_cast<std::uint64_t>(p) : ~std::uint64_t{0});  // such a number is part of the structure
-  };
-  switch (kind_of(n->type)) {
-    case kind::real:
-      return real(n->number.as_f64);
-    case kind::complex:
-      real(n->number.as_c128.re);
-      return real(n->number.as_c128.im);
-    case kind::truth:
-      return parameters_.push_back(n->number.as_bool);
-    default:
-      return parameters_.push_back(n->number.as_i64);
+  if (n->code == op::scalar) {
+    const statement_number x(*n);
+    for (int k = 0; k < x.count; ++k) {
+      parameters_.push_back(x.parameters[k]);
+      word(x.fixed[k]);
+    }
   }
+  if (n->facts) describe_facts(n);
 }
 
 void structure_table::describe_facts(const node* n) {
@@ -142,6 +156,7 @@ std::unique_ptr<statement_structure> structure_table::built() const {
     own.extents = n->extents;
     own.site = n->site;
     if (!own.is_variable) {
+      if (n->code == op::scalar) std::copy_n(statement_number(*n).fixed, 2, own.fixed);
       own.first_operand = operand;
       own.operand_count = n->operand_count;
       operand += own.operand_count;

@@ -3,6 +3,7 @@
 
 #include "jit/graph.hpp"
 
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -11,8 +12,11 @@
 
 namespace sinter::jit {
 
-/// One operation of a statement. Its numbers are parameters: the slot of a variable, a scalar, the offsets of a view or of
-/// an update's region, one per source axis.
+/// Of a number that is no part of the structure. Bits of a whole number, which never is.
+inline constexpr std::uint64_t no_fixed_number = std::bit_cast<std::uint64_t>(1.0);
+
+/// One operation of a statement. Its numbers are parameters: the slot of a variable, a scalar, the offsets of a view or
+/// of an update's region, one per source axis.
 struct statement_node {
   op code;
   dtype type;
@@ -22,6 +26,7 @@ struct statement_node {
   shape extents = {};
   std::shared_ptr<const attribute> facts = {};
   place site = {};
+  std::uint64_t fixed[2] = {};  ///< of a scalar: statement_number
 };
 
 /// target slot := the last node's value. When that is an update, its operand 0 is the variable that it changes.
@@ -42,19 +47,32 @@ inline constexpr std::int64_t most_whole = std::int64_t{1} << 50;
 std::int64_t parameter_of(double x, bool& exact);
 double number_of(std::int64_t parameter);
 
+/// Of a scalar's numbers the k-th, whose parameter this is.
+double number_of(const statement_node& n, int k, std::int64_t parameter);
+
+/// The parameters of a scalar, and what of its number is part of the structure, one word for each real number.
+struct statement_number {
+  explicit statement_number(const node& n);
+  std::int64_t parameters[2] = {};
+  std::uint64_t fixed[2] = {};
+  int count = 1;
+};
+
 /// Structures by what they are; numbers are given out in order.
 class structure_table {
  public:
-  /// Describes the statement whose value is `root`; `slot_of` is asked for the slot of each node that may be a variable, and
-  /// says -1 for those to be looked into. `visit` is called with every node that is part of the statement, operands first.
-  /// Afterwards parameters() has all numbers but the target's slot.
-  template <class Slot, class Visit>
-  std::int32_t describe(node* root, Slot&& slot_of, Visit&& visit);
+  /// Describes the statement whose value is `root`; `slot_of` is asked for the slot of each node that may be a
+  /// variable, and says -1 for those to be looked into. Afterwards parameters() has all numbers but the target's slot.
+  template <class Slot>
+  std::int32_t describe(node* root, Slot&& slot_of);
 
   const statement_structure& operator[](std::int32_t number) const {
     return *structures_[static_cast<std::size_t>(number)];
   }
   std::vector<std::int64_t>& parameters() { return parameters_; }
+  /// The structure that came after the last one when that came before, or -1; and that it has come again.
+  std::int32_t expected() const { return last_ < 0 ? -1 : followed_by_[static_cast<std::size_t>(last_)]; }
+  void follow_expected() { last_ = expected(); }
   const std::vector<std::unique_ptr<statement_structure>>& all() const { return structures_; }
   void clear();
 
@@ -66,7 +84,6 @@ class structure_table {
   void word(std::uint64_t w) { words_.push_back(w); }
   void describe_variable(const node* n, std::int64_t slot);
   void describe_operation(const node* n);
-  void describe_number(const node* n);
   void describe_facts(const node* n);
   std::int32_t intern();
   std::unique_ptr<statement_structure> built() const;
@@ -93,17 +110,17 @@ class structure_table {
   }
 };
 
-template <class Slot, class Visit>
-std::int32_t structure_table::describe(node* root, Slot&& slot_of, Visit&& visit) {
+template <class Slot>
+std::int32_t structure_table::describe(node* root, Slot&& slot_of) {
   words_.clear();
   parameters_.clear();
   nodes_.clear();
   first_parameters_.clear();
   is_variable_.clear();
   operands_.clear();
-  const auto walk = [&](auto& self, node* n, bool must_be_variable) -> std::uint32_t {
+  const auto walk = [&](auto& self, node* n) -> std::uint32_t {
     if (const std::uint32_t known = position_of(n); known != npos) return known;
-    if (const std::int64_t slot = slot_of(n, must_be_variable); slot >= 0) {
+    if (const std::int64_t slot = slot_of(n); slot >= 0) {
       describe_variable(n, slot);
     } else {
       std::uint32_t own[4];
@@ -114,9 +131,7 @@ std::int32_t structure_table::describe(node* root, Slot&& slot_of, Visit&& visit
         many.resize(count);
         list = many.data();
       }
-      for (std::size_t k = 0; k < count; ++k)
-        list[k] = self(self, n->operands()[k], n == root && n->is_statement && k == 0);
-      visit(n);
+      for (std::size_t k = 0; k < count; ++k) list[k] = self(self, n->operands()[k]);
       for (std::size_t k = 0; k < count; ++k) {
         operands_.push_back(list[k]);
         word(list[k]);
@@ -125,7 +140,7 @@ std::int32_t structure_table::describe(node* root, Slot&& slot_of, Visit&& visit
     }
     return static_cast<std::uint32_t>(nodes_.size() - 1);
   };
-  walk(walk, root, false);
+  walk(walk, root);
   return intern();
 }
 

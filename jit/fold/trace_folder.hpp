@@ -24,8 +24,8 @@ struct folding_limits {
 /// Items, which are statements and loops, are on a stack. Three equal copies of the items at its top, whose numbers
 /// progress, become a loop; the loop then predicts the statements to come, and one that is as predicted costs a few
 /// nanoseconds. A loop that mispredicts is closed; only then may it be folded into a loop around it. What the stack and
-/// the unfinished iteration stand for is always exactly the trace: each step compares all numbers first, so a wrong guess
-/// costs size alone. Numbers that do not progress become tables, a column for each.
+/// the unfinished iteration stand for is always exactly the trace: each step compares all numbers first, so a wrong
+/// guess costs size alone. Numbers that do not progress become tables, a column for each.
 /// (source: Ketterlin and Clauss, "Prediction and Trace Compression of Data Access Addresses through Nested Loop
 /// Recognition", CGO 2008; predicting, tables and the bounds on the search are additions)
 class trace_folder {

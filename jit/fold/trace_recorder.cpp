@@ -2,6 +2,7 @@
 
 #include "jit/engine.hpp"
 #include "jit/graph_internal.hpp"
+#include "jit/opaque.hpp"
 #include "runtime/counters.hpp"
 
 #include <algorithm>
@@ -14,9 +15,9 @@ namespace {
 
 // Larger expressions are variables of their own, so that describing a statement takes bounded time.
 constexpr std::uint32_t most_nodes_of_statement = 64;
-// Statements are looked at together: at first enough for loops with long bodies to show, then few, so that their nodes
-// stay in the nearest caches.
-constexpr std::size_t first_statements_at_once = 512, statements_at_once = 64;
+// Statements are looked at together: at first enough for loops with long bodies to show, then few; and as long as all
+// are expected so few that their nodes stay in the nearest cache.
+constexpr std::size_t first_statements_at_once = 512, statements_at_once = 64, expected_at_once = 16;
 constexpr std::size_t most_ignored = std::size_t{1} << 16;
 // Fewer than these are as well computed one by one.
 constexpr std::size_t least_statements = 8;
@@ -27,8 +28,9 @@ constexpr std::size_t most_bytes = std::size_t{64} << 20;
 constinit std::atomic<int> traces{0};
 
 bool is_loop_result(const node* n) {
+  if (n->code == op::trail) return true;
   if (n->code != op::result || n->operand_count == 0) return false;
-  return n->operands()[0]->code == op::repeat || n->operands()[0]->code == op::iterate;
+  return is_opaque(n->operands()[0]->code) || n->operands()[0]->code == op::iterate;
 }
 // Threads whose list isn't empty.
 constinit std::atomic<int> threads_listing{0};
@@ -56,7 +58,7 @@ std::uint32_t statement_trace::seen_of(node* n) {
   return e.value;
 }
 
-/// What comes out of a loop is no expression of a statement: its body holds on to what it reads.
+/// What comes out of a loop, or of a raw kernel, is no expression of a statement: its body holds on to what it reads.
 bool statement_trace::is_variable(const node* n) const {
   return n->values() || n->code == op::traced || is_loop_result(n);
 }
@@ -170,8 +172,14 @@ std::int64_t statement_trace::slot_of_outside(node* n) {
 
 // ---- statements ----
 
-bool statement_trace::take_in(std::span<const node_ref> list, node* self) {
+bool statement_trace::take_in(std::span<node_ref> list, node* self) {
   const bool fresh = folder_.statements() == 0;
+  if (const std::size_t count = push_expected(list); count > 0) {
+    let_go(list.first(count), self);
+    list = list.subspan(count);
+  }
+  follows_ = list.empty();
+  if (follows_) return true;
   {
     const std::unique_lock lock = hold_operands();
     look(list);
@@ -185,12 +193,10 @@ bool statement_trace::take_in(std::span<const node_ref> list, node* self) {
   for (const node_ref& n : list) {
     const seen& s = seen_[seen_of(n.get())];
     if (s.last_use != for_ever) continue;
-    auto facts = std::make_unique<attribute>();
-    facts->output = static_cast<std::int32_t>(s.slot);
-    const node_ref traced = make_node(op::traced, n->type, n->extents, {&self, 1}, n->site, std::move(facts));
-    become(n.get(), traced.get());
+    become_traced(n.get(), self, static_cast<std::int32_t>(s.slot));
     versions_.push_back({n, s.slot});
   }
+  note_slot_nodes();
   return true;
 }
 
@@ -203,16 +209,13 @@ void statement_trace::push(node* n, std::uint32_t statement) {
       if (at != own && seen_[at].slot >= 0 && seen_[at].slot != target) free_slot(seen_[at].slot);
   };
   if (base) target = target_of_update(n, base, statement);
-  const std::int32_t structure = structures_.describe(
-      n,
-      [&](node* x, bool) -> std::int64_t {
-        if (x == base) return target;
-        seen& s = seen_[seen_of(x)];
-        if (x == n || !s.is_variable) return -1;
-        if (s.slot < 0) s.slot = slot_of_outside(x);
-        return s.slot;
-      },
-      [](node*) {});
+  const std::int32_t structure = structures_.describe(n, [&](node* x) -> std::int64_t {
+    if (x == base) return target;
+    seen& s = seen_[seen_of(x)];
+    if (x == n || !s.is_variable) return -1;
+    if (s.slot < 0) s.slot = slot_of_outside(x);
+    return s.slot;
+  });
   let_die();
   if (!base) target = new_slot(n, {});
   slots_[static_cast<std::size_t>(target)].is_written = true;
@@ -239,8 +242,7 @@ std::int64_t statement_trace::target_of_update(node* n, node* base, std::uint32_
 /// slot `to` := slot `from`
 void statement_trace::push_copy(const node* base, std::int64_t from, std::int64_t to) {
   auto* same = const_cast<node*>(base);
-  const std::int32_t structure = structures_.describe(
-      same, [&](node*, bool) { return from; }, [](node*) {});
+  const std::int32_t structure = structures_.describe(same, [&](node*) { return from; });
   structures_.parameters().push_back(to);
   slots_[static_cast<std::size_t>(to)].is_written = true;
   folder_.push(structure, structures_.parameters());
@@ -252,6 +254,8 @@ void statement_trace::clear() {
   slots_.clear();
   versions_.clear();
   free_slots_.clear();
+  known_.clear();
+  slot_nodes_.clear();
 }
 
 // ---- the thread's list ----
@@ -263,9 +267,10 @@ struct thread_statements {
   std::vector<node_ref> list;
   node_ref trace;  ///< the node of statements folded so far; null: none
   int paused = 0;
-  /// After statements that did not fold, so many of the next ones are not listed: more from time to time, so that programs
-  /// without loops don't pay for them.
+  /// After statements that did not fold, so many of the next ones are not listed: more from time to time, so that
+  /// programs without loops don't pay for them.
   std::size_t ignored = 0, patience = 0;
+  std::size_t at_once = statements_at_once;  ///< while there is a trace
 
   statement_trace* open() {
     if (!trace) return nullptr;
@@ -290,7 +295,8 @@ struct thread_statements {
   void let_go() {
     if (list.empty()) return;
     const std::lock_guard lock(folding());
-    for (const node_ref& n : list) n->is_listed = false;
+    for (const node_ref& n : list)
+      if (n) n->is_listed = false;
     list.clear();
     threads_listing.fetch_sub(1, std::memory_order_relaxed);
   }
@@ -321,6 +327,7 @@ struct thread_statements {
     all.unlock();
     patience = taken ? 0 : std::min(2 * patience + first_statements_at_once, most_ignored);
     ignored = patience;
+    at_once = t->follows() ? expected_at_once : statements_at_once;
     if (!taken) trace = {};
     else if (t->bytes() > most_bytes) compute(*t);
   }
@@ -408,7 +415,7 @@ void note_statement(node* n) noexcept {
       return;
     }
     // Without `n`: what made it still holds the version before.
-    if (s.list.size() >= (s.trace ? statements_at_once : first_statements_at_once)) {
+    if (s.list.size() >= (s.trace ? s.at_once : first_statements_at_once)) {
       s.fold();
       n->depth = most_nodes_of_statement;  // what was below it has been folded
     }

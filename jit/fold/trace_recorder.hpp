@@ -3,6 +3,7 @@
 #pragma once
 
 #include "jit/epoch_map.hpp"
+#include "jit/fold/known_statement.hpp"
 #include "jit/fold/statement.hpp"
 #include "jit/fold/trace_folder.hpp"
 
@@ -13,8 +14,8 @@
 
 namespace sinter::jit {
 
-/// A variable of a trace: memory that statements read and write in order. One that is written nowhere stands for an array
-/// around the trace.
+/// A variable of a trace: memory that statements read and write in order. One that is written nowhere stands for an
+/// array around the trace.
 struct trace_slot {
   dtype type;
   shape extents;
@@ -37,8 +38,11 @@ class statement_trace {
   };
 
   /// The nodes of `list` become versions, which hold on to `self`, the trace's node; those that nobody else has are
-  /// forgotten. False, and nothing is changed, when they do not fold and none did before.
-  bool take_in(std::span<const node_ref> list, node* self);
+  /// forgotten. Some of the references in the list may have been given up then. False, and nothing is changed, when
+  /// they do not fold and none did before.
+  bool take_in(std::span<node_ref> list, node* self);
+  /// All statements last taken in were as expected, which is quickest when they are few.
+  bool follows() const { return follows_; }
 
   std::vector<trace_item> take_items() { return folder_.take(); }
   const structure_table& structures() const { return structures_; }
@@ -65,6 +69,12 @@ class statement_trace {
   };
   static constexpr std::uint32_t for_ever = 0xffffffffu;
 
+  // Statements that are expected (trace_shortcut.cpp).
+  std::size_t push_expected(std::span<const node_ref> list);
+  bool push_expected(node* n);
+  void let_go(std::span<node_ref> list, node* self);
+  void note_slot_nodes();
+
   void look(std::span<const node_ref> list);
   std::uint32_t seen_of(node* n);
   void use(node* n, std::uint32_t statement, bool as_variable);
@@ -89,6 +99,10 @@ class statement_trace {
   epoch_map where_;                                ///< node -> its place in seen_
   std::vector<std::vector<std::uint32_t>> dying_;  ///< by statement: variables that nobody reads afterwards
   std::uint32_t nodes_of_statement_ = 0;
+  slot_nodes slot_nodes_;
+  std::vector<std::unique_ptr<known_statement>> known_;  ///< by structure, when there has been use for it
+  known_statement::findings found_;
+  bool follows_ = false;
 };
 
 /// Notes that `n` has been assigned to a variable: a statement, when loops of them may fold. Never throws.
@@ -119,9 +133,19 @@ class folding_notes {
   std::string text;
 };
 
-/// Whether this thread is raising a trace whose variables depend on what it will only have at the end: nothing can be
-/// evaluated in between.
-bool is_raising_entangled() noexcept;
+/// While it lives, this thread makes operations on what has no value yet: states of a loop whose body is being made, or
+/// variables of a trace that depend on what that will only have at the end. Nothing can be evaluated in between.
+class unfinished_values {
+ public:
+  explicit unfinished_values(bool any = true) noexcept;
+  ~unfinished_values();
+  unfinished_values(const unfinished_values&) = delete;
+  unfinished_values& operator=(const unfinished_values&) = delete;
+  static bool any() noexcept;  ///< on this thread
+
+ private:
+  bool before_;
+};
 
 /// Array operations for the trace's statements; afterwards its versions compute what they stand for.
 void raise_trace(statement_trace& t);

@@ -73,8 +73,9 @@ void trace_folder::end_row() {
   else if (std::has_single_bit(static_cast<std::uint64_t>(table_.rows.rows()))) repeat_table();
 }
 
-// The table may have gone through the same rows three times: a loop without other statements does that in each time step.
-// It becomes a loop over a table, which predicts. Looked for whenever the table has doubled, which costs little a row.
+// The table may have gone through the same rows three times: a loop without other statements does that in each time
+// step. It becomes a loop over a table, which predicts. Looked for whenever the table has doubled, which costs little a
+// row.
 bool trace_folder::repeat_table() {
   const std::int64_t period = table_.rows.period();
   if (period == 0) return false;
