@@ -1,0 +1,190 @@
+// Orders and choices: permutation, shuffle, choice.
+#include "dsl/create.hpp"
+#include "dsl/loops.hpp"
+#include "dsl/random_internal.hpp"
+#include "dsl/reduce.hpp"
+#include "dsl/scan.hpp"
+#include "dsl/scatter.hpp"
+#include "dsl/shape_ops.hpp"
+#include "dsl/sort_internal.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <limits>
+
+namespace sinter::random {
+
+using jit::op;
+
+namespace {
+
+constexpr auto order_word = static_cast<std::uint64_t>(purpose::ordering);
+constexpr std::int64_t most_ranked = 256;
+constexpr std::int64_t most_ordered = std::int64_t{1} << 62;
+constexpr std::int64_t pairs_of_rounds = 4;
+
+// ---- permutation ----
+
+/// Where each of n random words would stand among them: [k.., n].
+array ranks(const array& keys, std::int64_t n, const place& at) {
+  const array numbers = iota(n, at);
+  const array drawn =
+      words(op::random64, with_axes(keys, 1, at), convert(numbers, u64, at), input_of(scalar(order_word), at), at);
+  const array own = expand_dims(drawn, -1, at), other = expand_dims(drawn, -2, at);
+  const array earlier = record(op::less, numbers, expand_dims(numbers, -1, at), at);  // equal words: in their own order
+  const array ties = record(op::logical_and, record(op::equal, other, own, at), earlier, at);
+  return sum(record(op::logical_or, record(op::less, other, own, at), ties, at), -1, {}, at);
+}
+
+/// A Feistel network on the low bits of a number: a left part of `left` bits, a right one of `right` bits.
+class network {
+ public:
+  network(const array& keys, std::int64_t n, const place& at) : keys_(keys), at_(at) {
+    const auto bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n - 1)));
+    left_ = bits / 2;
+    right_ = bits - left_;
+  }
+
+  /// A bit that applied() takes away, so that a number with it has still to be permuted.
+  std::uint64_t fresh() const { return std::uint64_t{1} << (left_ + right_); }
+
+  /// u64 numbers; bits above the network's are dropped.
+  array applied(const array& x) const {
+    using parts = std::pair<array, array>;
+    const parts before{cut(record(op::shift_right, x, right_, at_), left_), cut(x, right_)};
+    const parts after = for_loop(
+        pairs_of_rounds, before,
+        [&](const array& pair, const parts& p) {
+          const array high = record(op::add, record(op::shift_left, convert(pair, u64, at_), 33, at_), order_word, at_);
+          const array left = mixed(p.first, p.second, high, left_);
+          const array next = record(op::add, high, std::uint64_t{1} << 32, at_);
+          return parts{left, mixed(p.second, left, next, right_)};
+        },
+        at_);
+    return record(op::bit_or, record(op::shift_left, after.first, right_, at_), after.second, at_);
+  }
+
+ private:
+  array cut(const array& x, int bits) const { return record(op::bit_and, x, (std::uint64_t{1} << bits) - 1, at_); }
+  /// One round: `x` changed by a random function of the other part.
+  array mixed(const array& x, const array& other, const array& high, int bits) const {
+    const array word = convert(words(op::random32, keys_, other, input_of(high, at_), at_), u64, at_);
+    return record(op::bit_xor, x, cut(word, bits), at_);
+  }
+
+  array keys_;
+  place at_;
+  int left_ = 0, right_ = 0;
+};
+
+array permuted_positions(const array& keys, std::int64_t n, const place& at) {
+  const network net(with_axes(keys, 1, at), n, at);
+  const array start = record(op::bit_or, convert(iota(n, at), u64, at), net.fresh(), at);
+  shape extents = keys.extents();
+  append_extent(extents, n, "permutation", at);
+  const array found = while_loop(
+      broadcast_to(start, extents, at),
+      [&](const array& x) { return record(op::greater_equal, x, static_cast<std::uint64_t>(n), at); },
+      [&](const array& x) { return net.applied(x); }, {}, at);
+  return convert(found, i64, at);
+}
+
+// ---- choice ----
+
+/// How many of the ascending numbers [n] aren't above (or, `strictly`, are below) each of `x`, at most n - 1.
+array places_among(const array& ascending, const array& x, bool strictly, const place& at) {
+  using range_of_places = std::pair<array, array>;
+  const std::int64_t n = ascending.size();
+  const auto steps = static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(n - 1)));
+  const array none = zeros(x.extents(), i64, at);
+  const range_of_places all{none, full(x.extents(), n - 1, i64, at)};
+  return for_loop(
+             steps, all,
+             [&](const array&, const range_of_places& r) {
+               const array middle = record(op::shift_right, record(op::add, r.first, r.second, at), 1, at);
+               const array met = take(ascending, middle, 0, at);
+               const array passed = record(strictly ? op::less : op::less_equal, met, x, at);
+               const array open = record(op::less, r.first, r.second, at);
+               const array up = record(op::logical_and, open, passed, at);
+               const array down = record(op::logical_and, open, record(op::logical_not, passed, at), at);
+               return range_of_places{
+                   choose(up, input_of(record(op::add, middle, 1, at), at), input_of(r.first, at), at),
+                   choose(down, input_of(middle, at), input_of(r.second, at), at)};
+             },
+             at)
+      .first;
+}
+
+array weighted(const array& key, const array& weights, const shape& extents, const place& at) {
+  const array running = cumsum(convert(weights, f64, at), 0, at);
+  const array total = take(running, constant(weights.size() - 1, i64, at), 0, at);
+  const array drawn = record(op::multiply, uniform(key, extents, f64, 0, 1, at), total, at);
+  return places_among(running, drawn, false, at);
+}
+
+array weighted_once_each(const array& key, const array& weights, const shape& extents, const place& at) {
+  const std::int64_t n = weights.size(), count = extents.size();
+  const array w = convert(weights, f64, at);
+  const array waits =
+      choose(record(op::greater, w, 0, at), input_of(record(op::divide, exponential(key, {n}, f64, 1, at), w, at), at),
+             input_of(scalar(std::numeric_limits<double>::infinity()), at), at);
+  const array in_order = sorted(waits, at);
+  // The element that waits k-th shortest is choice k; elements that nothing chooses are not written.
+  const array place_of = places_among(in_order, waits, true, at);
+  const array finite = record(op::isfinite, waits, at);
+  const array written = choose(finite, input_of(place_of, at), input_of(scalar(n), at), at);
+  array chosen = full({n + 1}, n, i64, at);  // what stays so is out of range for whoever takes it
+  scatter(chosen, written, convert(iota(n, at), i64, at), 0, at);
+  const array first[] = {take(chosen, iota(count, at), 0, at)};
+  return reshape(first[0], extents, at);
+}
+
+void check_weights(const array& p, std::int64_t n, const place& at) {
+  if (!is_real(p.type()))
+    throw_type_error(fmt::format("choice: weights are {}, not real numbers", to_string(p.type())), at, "p.astype(f64)");
+  if (p.rank() != 1 || p.size() != n)
+    throw_shape_error(fmt::format("choice: weights of shape {} for {} elements", to_string(p.extents()), n), at);
+}
+
+/// Which of n are chosen.
+array chosen_positions(const array& key, std::int64_t n, const shape& extents, const choice_options& options,
+                       const place& at) {
+  check_key(key, "choice", at);
+  const std::int64_t count = positions(extents, i64, "choice", at).size();
+  if (n < 0) throw_shape_error(fmt::format("choice: from {} elements", n), at);
+  if (options.p) check_weights(*options.p, n, at);
+  if (count == 0) return zeros(extents, i64, at);
+  if (n == 0) throw_shape_error("choice: there is nothing to choose from", at);
+  if (options.replace) return options.p ? weighted(key, *options.p, extents, at) : randint(key, extents, 0, n, i64, at);
+  if (count > n)
+    throw_shape_error(fmt::format("choice: {} of {} elements without replacement", count, n), at,
+                      "{.replace = true} may choose one more than once");
+  if (options.p) return weighted_once_each(key, *options.p, extents, at);
+  return reshape(take(permutation(key, n, at), iota(count, at), 0, at), extents, at);
+}
+
+}  // namespace
+
+array permutation(const array& keys, std::int64_t n, place at) {
+  check_keys(keys, "permutation", at);
+  if (n < 0 || n > most_ordered) throw_shape_error(fmt::format("permutation: of {} elements", n), at);
+  return n <= most_ranked ? ranks(keys, n, at) : permuted_positions(keys, n, at);
+}
+
+array shuffle(const array& key, const array& x, int axis, place at) {
+  check_key(key, "shuffle", at);
+  const int k = checked_axis(axis, x.rank(), "shuffle", at);
+  return take(x, permutation(key, x.extents()[k], at), k, at);
+}
+
+array choice(const array& key, const array& x, const shape& extents, const choice_options& options, place at) {
+  const int k = checked_axis(options.axis, x.rank(), "choice", at);
+  return take(x, chosen_positions(key, x.extents()[k], extents, options, at), k, at);
+}
+
+array choice(const array& key, std::int64_t n, const shape& extents, const choice_options& options, place at) {
+  return chosen_positions(key, n, extents, options, at);
+}
+
+}  // namespace sinter::random
