@@ -1,14 +1,23 @@
 #include "jit/build.hpp"
 
+#include "jit/cache/bundle.hpp"
+#include "jit/cache/obtain.hpp"
+#include "jit/cache/settings.hpp"
 #include "jit/codegen/emit.hpp"
+#include "jit/user_errors.hpp"
 #include "jit/user_kernel.hpp"
+#include "runtime/host/machine.hpp"
 #include "runtime/log.hpp"
 
 #include <fmt/format.h>
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <map>
+#include <system_error>
+#include <thread>
 
 namespace sinter::jit {
 
@@ -23,9 +32,12 @@ bool dumps_kernel(dump what, const std::string& name) {
   return runtime::wants(what) && fnmatch(runtime::environment().dump_glob.c_str(), name.c_str(), 0) == 0;
 }
 
-/// The same error, with the lines that defined the string kernels involved.
-compile_error with_places(const compile_error& e, kernel_list parts) {
+/// The same error in the users' terms: what is about their text, and the lines that defined the string kernels
+/// involved.
+compile_error with_places(const compile_error& e, kernel_list parts, const std::string& name) {
   std::string text = e.what();
+  if (const std::string own = readable_log(e.log(), parts); !own.empty())
+    text = fmt::format("kernel {} does not compile\n{}", name, own);
   while (text.ends_with('\n')) text.pop_back();
   for (const kernel* k : parts)
     for (const call& c : k->calls)
@@ -33,33 +45,135 @@ compile_error with_places(const compile_error& e, kernel_list parts) {
   return compile_error(text, e.source(), e.log(), e.options());
 }
 
-void build(cached_kernel& c, math_mode math) {
-  const auto start = std::chrono::steady_clock::now();
+/// The text of the users' own that a kernel has in it.
+std::string users_text(kernel_list parts) {
+  std::string text;
+  for (const kernel* k : parts)
+    for (const call& c : k->calls) {
+      const user_kernel& u = *c.kernel;
+      const reduction_text& r = u.reduction;
+      for (const std::string* s : {&u.preamble, &u.loop.before, &u.body, &u.loop.after, &r.map, &r.reduce, &r.post_map,
+                                   &r.identity, &r.accumulator})
+        text += *s + "\n";
+    }
+  return text;
+}
+
+compile_task task_of(kernel_list parts, const std::string& name, target_kind how, runtime::device& where) {
+  compile_task t;
+  t.how = how;
+  compile_request& r = t.request;
+  r.name = name;
+  r.source = source_of(parts, name, how);
+  r.target = where.target();
+  r.math = static_cast<math_mode>(parts[0]->math);
   std::size_t instructions = 0;
-  for (const kernel& k : c.parts) {
-    verify(k);
-    instructions += k.body.size();
-  }
-  c.name = kernel_name(c.list, stable_identity(c.list));
-  runtime::bump(runtime::count().compiles);
-  if (dumps_kernel(dump::ir, c.name))
-    for (const kernel& k : c.parts) runtime::log(level::silent, "\n" + to_string(k, c.name));
-  if (c.key.how == target_kind::interpreter) return;
-  compile_request r;
-  r.name = c.name;
-  r.source = source_of(c.list, c.name, c.key.how);
-  r.target = c.key.where->target();
-  r.math = math;
+  for (const kernel* k : parts) instructions += k->body.size();
   r.large = instructions > large_kernel;
-  if (has_calls(c.list) && c.key.how == target_kind::host)  // preambles say __device__, as CUDA wants it
+  if (!has_calls(parts)) return t;
+  if (how == target_kind::host)  // preambles say __device__, as CUDA wants it
     r.options = {"-D__device__=", "-D__host__=", "-D__forceinline__=inline"};
-  for (const kernel& k : c.parts)
-    for (const call& u : k.calls) r.options.insert(r.options.end(), u.kernel->options.begin(), u.kernel->options.end());
-  if (dumps_kernel(dump::source, c.name)) runtime::log(level::silent, "\n" + r.source);
-  const image i = c.key.how == target_kind::cuda ? compile_cuda(r) : compile_host(r);
-  c.function = c.key.where->load(i, c.name);
+  for (const kernel* k : parts)
+    for (const call& u : k->calls)
+      r.options.insert(r.options.end(), u.kernel->options.begin(), u.kernel->options.end());
+  t.users_text = users_text(parts);
+  header_scan s = scan_headers(t.users_text, r.options, runtime::environment().include_path);
+  t.headers = std::move(s.headers);
+  t.can_be_kept = s.unknown.empty();
+  if (!t.can_be_kept)
+    runtime::log(level::info, fmt::format("kernel {} is not kept on disk, since what it includes can't be known: {}",
+                                          name, s.unknown));
+  return t;
+}
+
+/// A kernel on its way to being ready.
+struct construction {
+  cached_kernel* kernel;
+  compile_task task;
+  entry_key key;
+  std::exception_ptr failure;
+};
+
+/// Under `building`: whether there is anything left to do.
+bool is_settled(const cached_kernel& c) {
+  if (c.failure) std::rethrow_exception(c.failure);
+  return c.ready.load(std::memory_order_relaxed);
+}
+
+void finish(construction& c, std::unique_ptr<runtime::function> f, std::chrono::steady_clock::time_point start) {
+  c.kernel->function = std::move(f);
+  c.kernel->ready.store(true, std::memory_order_release);
   const auto ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-  if (dumps_kernel(dump::time, c.name)) runtime::log(level::silent, fmt::format("{}: built in {:.1f} ms", c.name, ms));
+  if (dumps_kernel(dump::time, c.kernel->name))
+    runtime::log(level::silent, fmt::format("{}: built in {:.1f} ms", c.kernel->name, ms));
+}
+
+/// All that needs no compiler; true: ready.
+bool begin(construction& c) {
+  const auto start = std::chrono::steady_clock::now();
+  cached_kernel& k = *c.kernel;
+  const std::lock_guard lock(k.building);
+  if (is_settled(k)) {
+    runtime::bump(runtime::count().cache_hits);
+    return true;
+  }
+  for (const kernel& part : k.parts) verify(part);
+  k.name = kernel_name(k.list, stable_identity(k.list));
+  if (dumps_kernel(dump::ir, k.name))
+    for (const kernel& part : k.parts) runtime::log(level::silent, "\n" + to_string(part, k.name));
+  if (k.key.how == target_kind::interpreter) {
+    runtime::bump(runtime::count().compiles);
+    k.ready.store(true, std::memory_order_release);
+    return true;
+  }
+  c.task = task_of(k.list, k.name, k.key.how, *k.key.where);
+  if (dumps_kernel(dump::source, k.name)) runtime::log(level::silent, "\n" + c.task.request.source);
+  if (current_cache_mode() != cache_mode::memory || has_bundles()) c.key = key_of(c.task);
+  auto f = find_kept(c.task, c.key, *k.key.where);
+  if (!f) return false;
+  finish(c, std::move(f), start);
+  return true;
+}
+
+/// With a compiler. What goes wrong is kept, since this may run on a thread of its own.
+void complete(construction& c) noexcept {
+  const auto start = std::chrono::steady_clock::now();
+  cached_kernel& k = *c.kernel;
+  const std::lock_guard lock(k.building);
+  try {
+    if (is_settled(k)) return;
+    finish(c, compile_and_keep(c.task, c.key, *k.key.where), start);
+  } catch (const compile_error& e) {
+    if (!k.failure) k.failure = std::make_exception_ptr(with_places(e, k.list, k.name));
+    c.failure = k.failure;
+  } catch (...) { c.failure = std::current_exception(); }
+}
+
+/// Compilers run beside each other: the host's are processes, NVRTC takes several threads.
+void complete_all(std::vector<construction>& all) {
+  const std::size_t most = static_cast<std::size_t>(runtime::processor_count()), threads = std::min(all.size(), most);
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t k; (k = next.fetch_add(1)) < all.size();) complete(all[k]);
+  };
+  std::vector<std::thread> others;
+  try {
+    while (others.size() + 1 < threads) others.emplace_back(work);
+  } catch (const std::system_error&) {
+    // No more threads: those that there are do it.
+  }
+  work();
+  for (std::thread& t : others) t.join();
+}
+
+/// The targets of one kind of device among those asked for; its own without any.
+std::vector<std::string> targets_for(const cached_kernel& c, const std::string& own,
+                                     const std::vector<std::string>& all) {
+  std::vector<std::string> fitting;
+  for (const std::string& t : all)
+    if (t.starts_with("x86-64") == (c.key.how == target_kind::host)) fitting.push_back(t);
+  if (fitting.empty()) fitting.push_back(own);
+  return fitting;
 }
 
 }  // namespace
@@ -71,10 +185,12 @@ target_kind choose_target(runtime::device& d, const options& how, bool needs_com
     const std::string& wanted = runtime::environment().executor;
     if (wanted == "interpreter") e = executor::interpreter;
     else if (wanted == "compiler" || !host_compiler().empty()) e = executor::compiler;
+    else if (has_bundles() || current_cache_mode() == cache_mode::read_only) e = executor::compiler;  // made elsewhere
     else {
       e = executor::interpreter;
-      runtime::log_once(level::warning, "no host compiler",
-                        "no C++ compiler found (c++, g++, clang++ or SINTER_CXX): kernels are interpreted, which is slow");
+      runtime::log_once(
+          level::warning, "no host compiler",
+          "no C++ compiler found (c++, g++, clang++ or SINTER_CXX): kernels are interpreted, which is slow");
     }
   }
   return e == executor::compiler || needs_compiler ? target_kind::host : target_kind::interpreter;
@@ -88,27 +204,52 @@ std::string source_of(kernel_list parts, const std::string& name, target_kind ho
   return emit(parts, name, how == target_kind::cuda ? dialect::cuda : dialect::host);
 }
 
+cached_kernel& find_kernel(kernel_list parts, runtime::device& d, const options& how) {
+  const kernel_key key{parts, &d, choose_target(d, how, has_calls(parts))};
+  return current_cache_mode() == cache_mode::off ? add_unshared(key) : find_or_add(key);
+}
+
+void build_all(std::span<cached_kernel* const> kernels) {
+  std::vector<construction> all;
+  for (cached_kernel* k : kernels) {
+    construction c{k, {}, {}, nullptr};
+    if (!begin(c)) all.push_back(std::move(c));
+  }
+  if (all.empty()) return;
+  complete_all(all);
+  for (const construction& c : all)
+    if (c.failure) std::rethrow_exception(c.failure);
+}
+
 cached_kernel& ready_kernel(kernel_list parts, runtime::device& d, const options& how) {
-  const target_kind target = choose_target(d, how, has_calls(parts));
-  cached_kernel& c = find_or_add({parts, &d, target});
-  if (c.ready.load(std::memory_order_acquire)) {
-    runtime::bump(runtime::count().cache_hits);
-    return c;
-  }
-  const std::lock_guard lock(c.building);
-  if (c.failure) std::rethrow_exception(c.failure);
-  if (c.ready.load(std::memory_order_relaxed)) {
-    runtime::bump(runtime::count().cache_hits);
-    return c;
-  }
-  try {
-    build(c, how.math);
-  } catch (const compile_error& e) {
-    c.failure = std::make_exception_ptr(with_places(e, c.list));
-    std::rethrow_exception(c.failure);
-  }
-  c.ready.store(true, std::memory_order_release);
+  cached_kernel& c = find_kernel(parts, d, how);
+  cached_kernel* const one[] = {&c};
+  build_all(one);
   return c;
+}
+
+void export_kernels(const std::string& path, const std::vector<std::string>& targets) {
+  for (const std::string& t : targets)
+    if (!t.starts_with("sm_") && !t.starts_with("compute_") && !t.starts_with("x86-64"))
+      throw error(
+          fmt::format("export_kernels: \"{}\" is no target\n  hint: targets are \"sm_90\" (GPUs of that kind), "
+                      "\"compute_80\" (PTX for that kind and all later ones) and \"x86-64-v3\"",
+                      t));
+  std::map<std::string, std::string> entries;  // by file name: an order that doesn't depend on addresses; each once
+  for (cached_kernel* c : all_kernels()) {
+    if (!c->ready.load(std::memory_order_acquire) || !c->function) continue;
+    const compile_task t = task_of(c->list, c->name, c->key.how, *c->key.where);
+    if (!t.can_be_kept) continue;
+    entry_key k = key_of(t);
+    for (const std::string& target : targets_for(*c, k.target, targets)) {
+      k.target = target;
+      std::string& bytes = entries[file_name(k)];
+      if (bytes.empty()) bytes = entry_for_export(t, k);
+    }
+  }
+  std::vector<std::string> list;
+  for (auto& [name, bytes] : entries) list.push_back(std::move(bytes));
+  write_bundle(path, list);
 }
 
 }  // namespace sinter::jit

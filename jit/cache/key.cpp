@@ -76,11 +76,17 @@ std::uint64_t mix_calls(std::uint64_t h, const kernel& k) {
     for (const std::string* s : {&u.name, &u.body, &u.preamble, &r.map, &r.reduce, &r.post_map, &r.identity,
                                  &r.accumulator})
       add(*s);
+    if (u.loop.is_there())
+      for (const std::string* s : {&u.loop.before, &u.loop.after}) add(*s);
     for (const auto* list : {&u.inputs, &u.outputs})
       for (const user_parameter& p : *list) {
-        add(p.type);
+        add(p.is_raw ? "raw " + p.type : p.type);
         add(p.name);
       }
+    if (u.form != call_form{}) {
+      h = mix(h, u.form.index_rank | std::uint64_t{u.form.given} << 8 | std::uint64_t{u.form.numbers} << 16);
+      for (const auto* list : {&u.form.inputs, &u.form.outputs}) h = mix_bytes(h, list->data(), list->size());
+    }
     for (const std::string& o : u.options) add(o);
     for (const dtype t : u.input_types) h = mix(h, static_cast<std::uint64_t>(t));
     for (const dtype t : u.output_types) h = mix(h, static_cast<std::uint64_t>(t));

@@ -12,6 +12,7 @@ namespace {
 struct shared_table {
   std::mutex mutex;
   std::unordered_multimap<std::uint64_t, std::unique_ptr<cached_kernel>> entries;
+  std::vector<std::unique_ptr<cached_kernel>> unshared;
 };
 
 shared_table& table() {
@@ -27,17 +28,21 @@ struct recent {
 constexpr std::size_t recent_slots = 1024;
 thread_local std::array<recent, recent_slots> recently_used;
 
+std::unique_ptr<cached_kernel> make_entry(const kernel_key& key) {
+  auto fresh = std::make_unique<cached_kernel>();
+  for (const kernel* k : key.parts) fresh->parts.push_back(*k);
+  for (const kernel& k : fresh->parts) fresh->list.push_back(&k);
+  fresh->key = {fresh->list, key.where, key.how};
+  return fresh;
+}
+
 cached_kernel& find_shared(const kernel_key& key, std::uint64_t h) {
   shared_table& t = table();
   const std::lock_guard lock(t.mutex);
   const auto [first, last] = t.entries.equal_range(h);
   for (auto e = first; e != last; ++e)
     if (same(e->second->key, key)) return *e->second;
-  auto fresh = std::make_unique<cached_kernel>();
-  for (const kernel* k : key.parts) fresh->parts.push_back(*k);
-  for (const kernel& k : fresh->parts) fresh->list.push_back(&k);
-  fresh->key = {fresh->list, key.where, key.how};
-  return *t.entries.emplace(h, std::move(fresh))->second;
+  return *t.entries.emplace(h, make_entry(key))->second;
 }
 
 }  // namespace
@@ -48,6 +53,22 @@ cached_kernel& find_or_add(const kernel_key& key) {
   if (r.entry && r.hash == h && same(r.entry->key, key)) return *r.entry;
   r = {h, &find_shared(key, h)};
   return *r.entry;
+}
+
+cached_kernel& add_unshared(const kernel_key& key) {
+  shared_table& t = table();
+  const std::lock_guard lock(t.mutex);
+  t.unshared.push_back(make_entry(key));
+  return *t.unshared.back();
+}
+
+std::vector<cached_kernel*> all_kernels() {
+  shared_table& t = table();
+  const std::lock_guard lock(t.mutex);
+  std::vector<cached_kernel*> all;
+  for (const auto& [h, entry] : t.entries) all.push_back(entry.get());
+  for (const auto& entry : t.unshared) all.push_back(entry.get());
+  return all;
 }
 
 }  // namespace sinter::jit

@@ -3,10 +3,12 @@
 
 #include "jit/cache/key.hpp"
 
+#include <atomic>
 #include <exception>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 namespace sinter::jit {
 
@@ -24,5 +26,9 @@ struct cached_kernel {
 
 /// The entry for `key`, made (not built) when it is new; its parts are copies.
 cached_kernel& find_or_add(const kernel_key& key);
+/// A new entry that no lookup finds, kept all the same.
+cached_kernel& add_unshared(const kernel_key& key);
+/// All entries there are.
+std::vector<cached_kernel*> all_kernels();
 
 }  // namespace sinter::jit

@@ -1,5 +1,6 @@
 // The system's C++ compiler, run without a shell on files in a fresh folder: C++ source in, shared object out.
 #include "jit/compile/compiler.hpp"
+#include "jit/compile/file_identity.hpp"
 #include "runtime/error.hpp"
 #include "runtime/log.hpp"
 
@@ -94,6 +95,16 @@ std::string read_file(const std::string& path) {
   return text;
 }
 
+image read_image(const std::string& path) {
+  image bytes;
+  if (std::FILE* f = std::fopen(path.c_str(), "re")) {
+    std::byte part[1 << 14];
+    for (std::size_t n; (n = std::fread(part, 1, sizeof part, f)) > 0;) bytes.insert(bytes.end(), part, part + n);
+    std::fclose(f);
+  }
+  return bytes;
+}
+
 [[noreturn]] void throw_system(std::string_view what, int code) {
   throw io_error(fmt::format("{}: {}", what, std::strerror(code)));
 }
@@ -148,7 +159,7 @@ outcome run(const words& command, const std::string& log_path, const std::string
   return o;
 }
 
-/// A fresh folder for one compilation; removed, with the files compilations make, unless kept.
+/// A fresh folder for one compilation; removed, with the files compilations make.
 class scratch_folder {
  public:
   scratch_folder() {
@@ -162,15 +173,12 @@ class scratch_folder {
   ~scratch_folder() {
     unlink(source().c_str());
     unlink(log().c_str());
-    if (kept_) return;
     unlink(library().c_str());
     rmdir(folder_.c_str());
   }
   std::string source() const { return folder_ + "/kernel.cpp"; }
   std::string library() const { return folder_ + "/kernel.so"; }
   std::string log() const { return folder_ + "/kernel.log"; }
-  /// From here on the shared object is somebody else's to remove.
-  void keep_library() { kept_ = true; }
 
   void write_source(std::string_view text) const {
     std::FILE* f = std::fopen(source().c_str(), "we");
@@ -181,7 +189,6 @@ class scratch_folder {
 
  private:
   std::string folder_;
-  bool kept_ = false;
 };
 
 // ---- Flags ----
@@ -211,12 +218,16 @@ std::vector<std::string_view> math_flags(math_mode mode) {
   return {};
 }
 
+/// Whether a target is a level of processors ("x86-64-v3") and not this one.
+bool is_level(const std::string& target) { return target.starts_with("x86-64"); }
+
 /// The whole command line. glibc's libm brings the vector functions (libmvec) along where they are used.
 words command_line(const words& flags, const compile_request& r, const scratch_folder& w) {
   words line = compiler_command();
   // Level 1 vectorises loops marked for it, too, and takes 2/3 of the time on long straight-line bodies.
   line.insert(line.end(), {"-x", "c++", "-std=c++17", r.large ? "-O1" : "-O3", "-shared"});
-  line.insert(line.end(), flags.begin(), flags.end());
+  for (const std::string& flag : flags)
+    line.push_back(flag == "-march=native" && is_level(r.target) ? "-march=" + r.target : flag);
   for (const std::string_view flag : math_flags(r.math)) line.emplace_back(flag);
   line.insert(line.end(), r.options.begin(), r.options.end());
   line.insert(line.end(), {"-o", w.library(), w.source(), "-lm"});
@@ -280,7 +291,7 @@ flag_set& compiler_flags() {
 image compile_host(const compile_request& r) {
   if (compiler_command().empty())
     throw device_error("no C++ compiler for the cpu device: looked for SINTER_CXX, then c++, g++, clang++ in PATH");
-  scratch_folder w;
+  const scratch_folder w;
   w.write_source(r.source);
   words flags = compiler_flags().current();
   outcome o = compile_once(flags, r, w);
@@ -289,10 +300,27 @@ image compile_host(const compile_request& r) {
     o = compile_once(flags, r, w);
   }
   if (!o.ok) throw_failure(r, o, fmt::format("{}", fmt::join(command_line(flags, r, w), " ")));
-  w.keep_library();
-  const std::string path = w.library();
-  const auto* bytes = reinterpret_cast<const std::byte*>(path.data());
-  return {bytes, bytes + path.size()};
+  image bytes = read_image(w.library());
+  if (bytes.empty()) throw_system("can't read " + w.library(), errno);
+  return bytes;
+}
+
+std::string host_compiler_identity_now() {
+  if (compiler_command().empty()) return {};
+  std::string text = fmt::format("host {} |", fmt::join(wanted_flags, " "));
+  // Also what a wrapper ("ccache", or a script) is likely to call.
+  words programs = compiler_command();
+  programs.insert(programs.end(), {"c++", "g++", "clang++"});
+  for (const std::string& word : programs) {
+    const std::string path = find_program(word);
+    text += path.empty() ? " " + word : " " + file_identity(path);
+  }
+  return text;
+}
+
+std::string host_compiler_identity() {
+  static const std::string* const identity = new std::string(host_compiler_identity_now());
+  return *identity;
 }
 
 const std::string& host_compiler() {

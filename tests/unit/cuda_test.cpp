@@ -8,7 +8,11 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <span>
 #include <string>
 #include <thread>
@@ -60,6 +64,55 @@ TEST_F(nvrtc, a_kernel_compiles_to_a_cubin_in_every_mode) {
     r.math = math;
     EXPECT_TRUE(is_elf(jit::compile_cuda(r)));
   }
+}
+
+TEST_F(nvrtc, its_identity_is_remembered_as_long_as_the_library_is_the_same_file) {
+  std::string memo;
+  const std::string identity = jit::nvrtc_identity(memo);
+  EXPECT_NE(identity.find("libnvrtc"), std::string::npos);
+  ASSERT_NE(memo, "");
+  std::string again = memo;
+  EXPECT_EQ(jit::nvrtc_identity(again), identity);
+  EXPECT_EQ(again, memo);
+  std::string stale = memo;  // the file's time, at the very end, has changed
+  stale[stale.size() - 2] = stale[stale.size() - 2] == '0' ? '1' : '0';
+  EXPECT_EQ(jit::nvrtc_identity(stale), identity);
+  EXPECT_EQ(stale, memo);
+  std::string nonsense = "nonsense";
+  EXPECT_EQ(jit::nvrtc_identity(nonsense), identity);
+  EXPECT_EQ(jit::opened_nvrtc_identity(), identity);
+}
+
+TEST(nvrtc_memo, DISABLED_other_process) {
+  std::string memo = std::getenv("TEST_MEMO") == nullptr ? "" : std::getenv("TEST_MEMO");
+  std::printf("IDENTITY %s\n", jit::nvrtc_identity(memo).c_str());
+  std::ifstream maps("/proc/self/maps");
+  const std::string text{std::istreambuf_iterator<char>(maps), {}};
+  std::printf("OPENED %d\n", text.find("libnvrtc") != text.npos);
+}
+
+TEST_F(nvrtc, a_process_that_remembers_it_does_not_open_the_library) {
+  std::string memo;
+  const std::string identity = jit::nvrtc_identity(memo);
+  for (const bool remembers : {true, false}) {
+    setenv("TEST_MEMO", remembers ? memo.c_str() : "", 1);
+    std::FILE* pipe = popen(
+        "exec /proc/$PPID/exe --gtest_filter=nvrtc_memo.DISABLED_other_process --gtest_also_run_disabled_tests", "r");
+    ASSERT_NE(pipe, nullptr);
+    std::string text;
+    char part[4096];
+    for (std::size_t n; (n = std::fread(part, 1, sizeof part, pipe)) > 0;) text.append(part, n);
+    pclose(pipe);
+    EXPECT_NE(text.find("IDENTITY " + identity + "\n"), std::string::npos) << text;
+    EXPECT_NE(text.find(remembers ? "OPENED 0" : "OPENED 1"), std::string::npos) << text;
+  }
+  unsetenv("TEST_MEMO");
+}
+
+TEST_F(nvrtc, ptx_can_be_asked_for) {
+  const jit::image image = jit::compile_cuda(request("axpy", axpy_source, "compute_80"));
+  const std::string text(reinterpret_cast<const char*>(image.data()), image.size());
+  EXPECT_NE(text.find(".target sm_80"), std::string::npos);
 }
 
 TEST_F(nvrtc, a_gpu_newer_than_the_compiler_gets_ptx) {

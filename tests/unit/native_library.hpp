@@ -3,6 +3,7 @@
 
 #include "jit/codegen/prelude.hpp"
 #include "jit/compile/compiler.hpp"
+#include "runtime/host/shared_object.hpp"
 #include "tests/unit/kernel_builder.hpp"
 
 #include <fmt/format.h>
@@ -14,7 +15,6 @@
 #include <string>
 
 #include <dlfcn.h>
-#include <unistd.h>
 
 namespace sinter_test {
 
@@ -25,12 +25,7 @@ inline constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 class loaded_image {
  public:
   explicit loaded_image(const compile_request& r) {
-    const image path = compile_host(r);
-    const std::string file(reinterpret_cast<const char*>(path.data()), path.size());
-    handle_ = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (handle_ == nullptr) ADD_FAILURE() << dlerror();
-    unlink(file.c_str());
-    rmdir(file.substr(0, file.rfind('/')).c_str());
+    handle_ = sinter::runtime::open_shared_object(compile_host(r), r.name);
   }
   loaded_image(const loaded_image&) = delete;
   loaded_image& operator=(const loaded_image&) = delete;
