@@ -13,7 +13,6 @@ namespace sinter::jit {
 
 namespace {
 
-constexpr std::size_t most_parameters = 16;
 
 /// The words of C++20 that can't name anything.
 constexpr std::string_view keywords[] = {
@@ -47,6 +46,60 @@ std::optional<dtype> dtype_named(std::string_view name) {
   return std::nullopt;
 }
 
+/// Calls f with each word of C++ text, its place, and the word before it ("" after anything else), but for comments and
+/// literals.
+template <class F>
+void each_word(std::string_view text, F&& f) {
+  std::string_view before;
+  for (std::size_t k = 0; k < text.size();) {
+    if (text.substr(k, 2) == "//") {
+      k = std::min(text.find('\n', k), text.size());
+    } else if (text.substr(k, 2) == "/*") {
+      k = std::min(text.find("*/", k), text.size() - 2) + 2;
+    } else if (text[k] == '"' || text[k] == '\'') {
+      const char quote = text[k++];
+      while (k < text.size() && text[k] != quote) k += text[k] == '\\' ? 2 : 1;
+      ++k;
+      before = {};
+    } else if (is_identifier_part(text[k])) {
+      const std::size_t begin = k;
+      while (k < text.size() && is_identifier_part(text[k])) ++k;
+      const std::string_view word = text.substr(begin, k - begin);
+      f(word, begin, before);
+      before = word;
+    } else {
+      if (!is_blank(text[k])) before = {};
+      ++k;
+    }
+  }
+}
+
+/// Whether text means what is outside of it by `name`: it is no member, and isn't declared where it is first met.
+bool asks_for(std::string_view text, std::string_view name) {
+  bool found = false, declared = false;
+  each_word(text, [&](std::string_view word, std::size_t at, std::string_view before) {
+    if (word != name || found || declared) return;
+    const bool member = at > 0 && (text[at - 1] == '.' || text.substr(0, at).ends_with("->") || text[at - 1] == ':');
+    if (member) return;
+    const bool statement = before == "return" || before == "else" || before == "case" || before == "do" ||
+                           before == "sizeof" || before == "not" || before == "and" || before == "or";
+    declared = !before.empty() && !statement && (is_letter(before[0]) || before[0] == '_');
+    found = !declared;
+  });
+  return found;
+}
+
+bool declares_struct(std::string_view preamble, std::string_view type) {
+  bool found = false;
+  std::string_view statement;  // the keyword of the declaration that the word is in
+  each_word(preamble, [&](std::string_view word, std::size_t, std::string_view before) {
+    if (word == "typedef" || word == "using") statement = word;
+    found |= word == type && (before == "struct" || before == "class" || before == "union" || before == "using" ||
+                              statement == "typedef");
+  });
+  return found;
+}
+
 /// Why `name` can't name a kernel or a parameter; empty when it can.
 std::string fault_of_name(std::string_view name) {
   if (name.empty()) return "is empty";
@@ -63,7 +116,9 @@ std::string fault_of_name(std::string_view name) {
 /// Reads the strings of one kernel; every error names the kernel and the line it was made at.
 class parser {
  public:
-  parser(std::string_view kernel, const place& at) : kernel_(kernel), at_(at) {}
+  /// `preamble` may declare structs. Only elementwise kernels have raw parameters.
+  parser(std::string_view kernel, std::string_view preamble, bool raw_allowed, const place& at)
+      : kernel_(kernel), preamble_(preamble), raw_allowed_(raw_allowed), at_(at) {}
 
   void check_kernel_name() const {
     if (const std::string fault = fault_of_name(kernel_); !fault.empty())
@@ -106,6 +161,18 @@ class parser {
     }
   }
 
+  /// Generated sources have no headers: what those of the language declare for kernels is there already, and others
+  /// would come between namespaces.
+  void check_directives(std::string_view text, std::string_view role) const {
+    while (!text.empty()) {
+      const std::string_view line = trimmed(text.substr(0, text.find('\n')));
+      text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+      if (!line.starts_with('#') || !trimmed(line.substr(1)).starts_with("include")) continue;
+      fail(fmt::format("{}: the {} has \"{}\", but string kernels have no headers", kernel_, role, line),
+           "math functions and the integer types of <cstdint> are there without it; raw_module takes whole files");
+    }
+  }
+
   void check_names(const user_kernel& k) const {
     std::vector<std::string_view> seen;
     for (const auto* list : {&k.inputs, &k.outputs})
@@ -135,24 +202,28 @@ class parser {
     if (words.size() < 2)
       fail(fmt::format("{}: {} parameter \"{}\" is not a type and a name", kernel_, role, text),
            "parameters are written \"T x, f32 y\"");
-    for (std::size_t k = 0; k + 2 < words.size(); ++k) reject_keyword(words[k], role);
+    const bool raw = words[0] == "raw" && words.size() > 2 && raw_allowed_;
+    for (std::size_t k = raw ? 1 : 0; k + 2 < words.size(); ++k) reject_keyword(words[k], role);
     const std::string_view type = words[words.size() - 2], name = words.back();
     if (type == "raw" || type == "const") reject_keyword(type, role);
     if (const std::string fault = fault_of_name(name); !fault.empty())
       fail(fmt::format("{}: {} parameter name \"{}\" {}", kernel_, role, name, fault));
-    if (type.size() == 1 && is_letter(type[0])) return {std::string(type), std::string(name)};
-    const std::optional<dtype> fixed = dtype_named(type);
-    if (!fixed)
-      throw_type_error(fmt::format("{}: unknown type \"{}\" of {} parameter \"{}\"", kernel_, type, role, name), at_,
-                       "types are bool, i8..i64, u8..u64, f16, bf16, f32, f64, c64, c128, NumPy's names for them, or "
-                       "one letter for any of them");
-    return {to_string(*fixed), std::string(name)};
+    if (type.size() == 1 && is_letter(type[0])) return {std::string(type), std::string(name), raw};
+    if (const std::optional<dtype> fixed = dtype_named(type)) return {to_string(*fixed), std::string(name), raw};
+    if (role == "input" && !raw && raw_allowed_ && declares_struct(preamble_, type))
+      return {std::string(type), std::string(name), false, true};
+    throw_type_error(fmt::format("{}: unknown type \"{}\" of {} parameter \"{}\"", kernel_, type, role, name), at_,
+                     "types are bool, i8..i64, u8..u64, f16, bf16, f32, f64, c64, c128, NumPy's names for them, one "
+                     "letter for any of them, or, of inputs, a struct that the preamble declares");
   }
 
   [[noreturn]] void reject_keyword(std::string_view word, std::string_view role) const {
     if (word == "raw")
-      throw_type_error(fmt::format("{}: raw parameters need element addresses, not available in this version", kernel_),
-                       at_, "pass a view or a gather of the array instead: x(ids)");
+      throw_type_error(raw_allowed_
+                           ? fmt::format("{}: \"raw\" stands before the type, once", kernel_)
+                           : fmt::format("{}: raw parameters of reductions are not available in this version", kernel_),
+                       at_, raw_allowed_ ? "raw parameters are written \"raw T x\""
+                                         : "reduce what an elementwise kernel with raw parameters gives");
     if (word == "const")
       throw_type_error(fmt::format("{}: \"const\" is not needed", kernel_), at_,
                        "inputs are const and outputs are not, always");
@@ -160,7 +231,8 @@ class parser {
                      "parameters are written \"T x, f32 y\"");
   }
 
-  std::string_view kernel_;
+  std::string_view kernel_, preamble_;
+  bool raw_allowed_;
   const place& at_;
 };
 
@@ -168,10 +240,13 @@ class parser {
 
 struct bound_key {
   std::uint64_t identity, types;
+  std::string form;  ///< empty for plain calls
   friend bool operator==(const bound_key&, const bound_key&) = default;
 };
 struct bound_hash {
-  std::size_t operator()(const bound_key& k) const { return (k.identity ^ (k.types * 0x9e3779b97f4a7c15ull)) * 31; }
+  std::size_t operator()(const bound_key& k) const {
+    return (k.identity ^ (k.types * 0x9e3779b97f4a7c15ull)) * 31 + std::hash<std::string>()(k.form);
+  }
 };
 
 /// All kernels of the process. Never destroyed: arrays in static storage may still be using kernels at exit.
@@ -192,12 +267,12 @@ std::string text_of(const user_kernel& k) {
   const auto add = [&](std::string_view part) { text += fmt::format("{}:{}", part.size(), part); };
   const reduction_text& r = k.reduction;
   for (const std::string* part : {&k.name, &k.body, &k.preamble, &r.map, &r.reduce, &r.post_map, &r.identity,
-                                  &r.accumulator})
+                                  &r.accumulator, &k.loop.before, &k.loop.after})
     add(*part);
   for (const auto* list : {&k.inputs, &k.outputs}) {
     add(fmt::to_string(list->size()));
     for (const user_parameter& p : *list) {
-      add(p.type);
+      add(p.is_raw ? "raw " + p.type : p.type);
       add(p.name);
     }
   }
@@ -218,6 +293,7 @@ std::shared_ptr<user_kernel> parse_frame(const parser& p, std::string_view name,
   k->options = std::move(options);
   k->site = at;
   p.check_names(*k);
+  p.check_directives(preamble, "preamble");
   if (k->outputs.empty())
     p.fail(fmt::format("{}: no output parameters", name), "a kernel has at least one output: \"T z\"");
   return k;
@@ -260,11 +336,20 @@ std::optional<dtype> user_parameter::type_in(const letters& bound) const {
 std::shared_ptr<const user_kernel> parse_user_kernel(std::string_view name, std::string_view inputs,
                                                      std::string_view outputs, std::string_view body,
                                                      std::string_view preamble, std::vector<std::string> options,
-                                                     const place& at) {
-  const parser p(name, at);
+                                                     const place& at, loop_text loop) {
+  const parser p(name, preamble, true, at);
   std::shared_ptr<user_kernel> k = parse_frame(p, name, inputs, outputs, preamble, std::move(options), at);
   if (is_blank_text(body)) p.fail(fmt::format("{}: the body is empty", name));
+  for (std::string* text : {&loop.before, &loop.after})
+    if (is_blank_text(*text)) text->clear();
+  p.check_directives(body, "body");
+  p.check_directives(loop.before, "loop_prep");
+  p.check_directives(loop.after, "after_loop");
   k->body = body;
+  k->loop = std::move(loop);
+  k->wants_position = asks_for(k->body, "i");
+  k->wants_count = asks_for(k->body, "n") || asks_for(k->loop.before, "n") || asks_for(k->loop.after, "n");
+  k->wants_index = asks_for(k->body, "_ind");
   return interned(std::move(k));
 }
 
@@ -272,7 +357,7 @@ std::shared_ptr<const user_kernel> parse_user_reduction(std::string_view name, s
                                                         std::string_view outputs, reduction_text text,
                                                         std::string_view preamble, std::vector<std::string> options,
                                                         const place& at) {
-  const parser p(name, at);
+  const parser p(name, preamble, false, at);
   std::shared_ptr<user_kernel> k = parse_frame(p, name, inputs, outputs, preamble, std::move(options), at);
   if (k->inputs.empty())
     p.fail(fmt::format("{}: no input parameters", name), "a reduction has at least one input: \"T x\"");
@@ -290,9 +375,52 @@ std::shared_ptr<const user_kernel> parse_user_reduction(std::string_view name, s
   return interned(std::move(k));
 }
 
-std::shared_ptr<const user_kernel> bind_user_kernel(const user_kernel& k, const std::vector<dtype>& input_types,
-                                                    const letters& bound) {
-  bound_key key{k.identity, 0};
+bool user_kernel::has_raw_inputs() const {
+  return std::ranges::any_of(inputs, &user_parameter::is_raw);
+}
+std::uint32_t user_kernel::raw_parameter(std::uint32_t k) const {
+  std::uint32_t p = 0;
+  for (++k; k > 0; ++p) k -= parameter(p).is_raw;
+  return p - 1;
+}
+bool user_kernel::has_raw_outputs() const {
+  return std::ranges::any_of(outputs, &user_parameter::is_raw);
+}
+
+std::string user_kernel::reason_to_run_alone() const {
+  const auto raw = std::ranges::find_if(outputs, &user_parameter::is_raw);
+  if (raw != outputs.end()) return fmt::format("it may write anywhere in its raw output {}", raw->name);
+  return loop.is_there() ? "it has code around the loop over its elements (loop_prep, after_loop)" : "";
+}
+
+namespace {
+
+/// What else than the inputs' dtypes a bound kernel depends on.
+std::string text_of(const user_kernel& k, const letters& bound, const call_form& form) {
+  if (form == call_form{}) return {};
+  std::string text = fmt::format("{} {} {}", form.index_rank, form.given, form.numbers);
+  for (const auto* list : {&form.inputs, &form.outputs})
+    for (const std::uint8_t x : *list) text += fmt::format(" {}", x);
+  for (const user_parameter& p : k.outputs) text += fmt::format(" {}", to_string(*p.type_in(bound)));
+  return text;
+}
+
+/// Which operands of a call's node are whole arrays: inputs, positions, then what outputs were before.
+std::vector<bool> whole_operands(const user_kernel& k, const call_form& form) {
+  std::vector<bool> whole;
+  for (std::size_t p = 0; p < k.inputs.size(); ++p)
+    whole.insert(whole.end(), k.inputs[p].is_struct ? form.inputs[p] : 1u, k.inputs[p].is_raw);
+  whole.insert(whole.end(), k.wants_position + k.wants_count + (k.wants_index ? form.index_rank + 1u : 0u), false);
+  for (const user_parameter& p : k.outputs)
+    if (p.is_raw || form.given) whole.push_back(p.is_raw);
+  return whole;
+}
+
+}  // namespace
+
+const user_kernel& bind_user_kernel(const user_kernel& k, const std::vector<dtype>& input_types, const letters& bound,
+                                    const call_form& form) {
+  bound_key key{k.identity, 0, text_of(k, bound, form)};
   for (const dtype t : input_types) key.types = key.types << 4 | static_cast<std::uint64_t>(t);
   kernel_store& s = store();
   const std::lock_guard lock(s.mutex);
@@ -301,12 +429,15 @@ std::shared_ptr<const user_kernel> bind_user_kernel(const user_kernel& k, const 
     auto made = std::make_shared<user_kernel>(k);
     made->input_types = input_types;
     made->placeholders = bound;
+    made->form = form;
+    if (!k.is_reduction()) made->whole_operands = whole_operands(k, form);
     for (const user_parameter& p : k.outputs) made->output_types.push_back(*p.type_in(bound));
     if (k.is_reduction()) made->accumulator_type = accumulator_type(*made);
     made->identity = ++s.last_identity;
     slot = std::move(made);
   }
-  return slot;
+  if (key.form.empty()) std::atomic_ref(k.last_bound).store(slot.get(), std::memory_order_release);
+  return *slot;
 }
 
 }  // namespace sinter::jit

@@ -27,12 +27,59 @@ class user_writer {
 
  private:
   void elementwise() {
-    std::string list = input_parameters();
-    for (std::size_t p = 0; p < u_.outputs.size(); ++p) append(list, output_parameter(p));
-    w_.line("{} void apply({}) {{", function_, list);
-    w_.line("#line 1 \"{}\"", u_.name);
-    w_.raw(u_.body + ";\n");
+    if (u_.loop.is_there()) return loop_of_its_own();
+    w_.line("{} void apply({}) {{", function_, parameters(scope::element, scope::loop));
+    body();
     w_.line("}}");
+  }
+
+  /// The loop is the caller's: it is given what to call for each element.
+  void loop_of_its_own() {
+    std::string list = parameters(scope::loop, scope::loop);
+    append(list, "Loop&& run_elements");
+    w_.line("template <class Loop>");
+    w_.line("{} void run({}) {{", function_, list);
+    if (!u_.loop.before.empty()) users_text("loop_prep", u_.loop.before, "\n;");
+    w_.line("#line 1 \"{} (loop)\"", u_.name);
+    w_.line("run_elements([&]({}) {{", parameters(scope::element, scope::element));
+    body();
+    w_.line("}});");
+    if (!u_.loop.after.empty()) users_text("after_loop", u_.loop.after, "\n;");
+    w_.line("}}");
+  }
+
+  /// The user's statements: `continue` ends the element, as `return` does, and names of the user's own may hide `i` and
+  /// `n`.
+  void body() {
+    const bool leaves = mentions(u_.body, "continue") || mentions(u_.body, "break");
+    if (leaves) w_.line("do {{");
+    else if (u_.wants_position || u_.wants_count) w_.line("{{");
+    w_.line("#line 1 \"{}\"", u_.name);
+    w_.raw(u_.body + "\n;\n");  // on a line of its own: compilers show users theirs
+    if (leaves) w_.line("}} while (false);");
+    else if (u_.wants_position || u_.wants_count) w_.line("}}");
+  }
+
+  static bool mentions(std::string_view text, std::string_view word) { return text.find(word) != text.npos; }
+
+  /// What is declared where, of a kernel with code around its loop: for all elements, or for each.
+  enum class scope { element, loop };
+
+  bool is_loop_wide(std::size_t input) const { return u_.inputs[input].is_raw || (u_.form.numbers >> input & 1u) != 0; }
+
+  /// From inputs to outputs, those of the scopes from `first` to `last`.
+  std::string parameters(scope first, scope last) const {
+    std::string list;
+    const auto wanted = [&](bool loop_wide) { return loop_wide ? last == scope::loop : first == scope::element; };
+    for (std::size_t p = 0; p < u_.inputs.size(); ++p)
+      if (wanted(is_loop_wide(p))) append(list, input_parameter(p));
+    if (u_.wants_position && wanted(false)) append(list, "const ptrdiff_t i");
+    if (u_.wants_count && wanted(true)) append(list, "const ptrdiff_t n");
+    if (u_.wants_index && wanted(false))
+      append(list, fmt::format("const loop_index<{}> _ind", u_.form.index_rank));
+    for (std::size_t p = 0; p < u_.outputs.size(); ++p)
+      if (wanted(u_.outputs[p].is_raw)) append(list, output_parameter(p));
+    return list;
   }
 
   void reduction() {
@@ -123,12 +170,22 @@ class user_writer {
 
   std::string input_parameters() const {
     std::string list;
-    for (std::size_t p = 0; p < u_.inputs.size(); ++p)
-      append(list, fmt::format("const {} {}", c_type(u_.input_types[p]), u_.inputs[p].name));
+    for (std::size_t p = 0; p < u_.inputs.size(); ++p) append(list, input_parameter(p));
     return list;
   }
+  std::string input_parameter(std::size_t p) const {
+    const user_parameter& x = u_.inputs[p];
+    if (x.is_struct) return fmt::format("const {}& {}", x.type, x.name);
+    if (x.is_raw) return raw_parameter("const ", u_.input_types[p], u_.form.inputs[p], x.name);
+    return fmt::format("const {} {}", c_type(u_.input_types[p]), x.name);
+  }
   std::string output_parameter(std::size_t p) const {
-    return fmt::format("{}& {}", c_type(u_.output_types[p]), u_.outputs[p].name);
+    const user_parameter& y = u_.outputs[p];
+    if (y.is_raw) return raw_parameter("", u_.output_types[p], u_.form.outputs[p], y.name);
+    return fmt::format("{}& {}", c_type(u_.output_types[p]), y.name);
+  }
+  static std::string raw_parameter(std::string_view constant, dtype type, int rank, std::string_view name) {
+    return fmt::format("const raw_array<{}{}, {}>& {}", constant, c_type(type), rank, name);
   }
 
   void users_text(std::string_view role, const std::string& text, std::string_view after) {
@@ -144,6 +201,25 @@ class user_writer {
   writer& w_;
   std::string_view function_, member_;
 };
+
+/// What the preamble and the texts of a kernel define as macros: they end where the kernel's namespace does.
+std::vector<std::string> macros_of(const user_kernel& u) {
+  std::vector<std::string> names;
+  const auto is_part = [](char c) { return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  for (const std::string* text : {&u.preamble, &u.loop.before, &u.body, &u.loop.after}) {
+    for (std::size_t at = text->find("define"); at != text->npos; at = text->find("define", at + 1)) {
+      std::size_t before = at;
+      while (before > 0 && ((*text)[before - 1] == ' ' || (*text)[before - 1] == '\t')) --before;
+      if (before == 0 || (*text)[before - 1] != '#') continue;
+      std::size_t begin = at + 6;
+      while (begin < text->size() && ((*text)[begin] == ' ' || (*text)[begin] == '\t')) ++begin;
+      std::size_t end = begin;
+      while (end < text->size() && is_part((*text)[end])) ++end;
+      if (end > begin) names.push_back(text->substr(begin, end - begin));
+    }
+  }
+  return names;
+}
 
 }  // namespace
 
@@ -165,6 +241,7 @@ const std::string& user_code::space_of(const user_kernel& u) const {
   return spaces_[static_cast<std::size_t>(std::ranges::find(kernels_, &u) - kernels_.begin())];
 }
 
+std::string user_code::loop_of(const user_kernel& u) const { return space_of(u) + "::run"; }
 std::string user_code::function_of(const user_kernel& u) const { return space_of(u) + "::apply"; }
 std::string user_code::accumulator_of(const user_kernel& u) const { return space_of(u) + "::accumulation"; }
 
@@ -174,6 +251,7 @@ std::string user_code::source(dialect d) const {
     w.line("namespace {} {{", spaces_[k]);
     user_writer(*kernels_[k], d, w).all();
     w.line("}}  // namespace {}", spaces_[k]);
+    for (const std::string& macro : macros_of(*kernels_[k])) w.line("#undef {}", macro);
     w.line("#line 1 \"kernel\"");
   }
   return w.take();

@@ -1,7 +1,9 @@
 // The user's kernels of one generated source: each in a namespace of its own, with its placeholders' types and
 // preamble, the user's text under #line so that messages speak of the user's own lines.
 //
-// An elementwise kernel is a function `apply(inputs..., outputs&...)`. A reduction is a trivially copyable accumulator:
+// An elementwise kernel is a function `apply(inputs..., outputs&...)`; one with code around its loop a function
+// `run(raw arrays and numbers..., loop)`, which calls `loop(each)`, and that `each(inputs..., outputs&...)`. A
+// reduction is a trivially copyable accumulator:
 //
 //   l2_kernel::accumulation total;   // of nothing
 //   total.add(inputs...);            // reduces the map of one more element into it
@@ -28,12 +30,16 @@ class user_code {
   std::string source(dialect d) const;
   /// "squared_diff_kernel::apply": what a call is spelled.
   std::string function_of(const user_kernel& u) const;
+  /// "histogram_kernel::run": likewise, of a kernel with code around its loop.
+  std::string loop_of(const user_kernel& u) const;
   /// "l2_kernel::accumulation": the accumulator of a reduction.
   std::string accumulator_of(const user_kernel& u) const;
 
+  /// "squared_diff_kernel": the namespace of all that is a kernel's own.
+  const std::string& space_of(const user_kernel& u) const;
+
  private:
   void add(const user_kernel* kernel);
-  const std::string& space_of(const user_kernel& u) const;
 
   std::vector<const user_kernel*> kernels_;
   std::vector<std::string> spaces_;

@@ -44,3 +44,62 @@ static inline float rsqrtf(float x) { return 1 / sqrtf(x); }
 static inline double rsqrt(double x) { return 1 / sqrt(x); }
 //@host rsqrt with float
 static inline float rsqrt(float x) { return 1 / sqrtf(x); }
+
+//@cuda atomicAdd
+SINTER_FUNCTION long long atomicAdd(long long* at, long long x) {
+  return static_cast<long long>(atomicAdd(reinterpret_cast<unsigned long long*>(at), static_cast<unsigned long long>(x)));
+}
+
+//@host atomicAdd needs change_at
+template <class T, class U>
+static inline T atomicAdd(T* at, U x) {
+  return change_at(at, [x](T old) { return static_cast<T>(old + static_cast<T>(x)); });
+}
+//@host atomicSub needs change_at
+template <class T, class U>
+static inline T atomicSub(T* at, U x) {
+  return change_at(at, [x](T old) { return static_cast<T>(old - static_cast<T>(x)); });
+}
+//@host atomicMin needs change_at
+template <class T, class U>
+static inline T atomicMin(T* at, U x) {
+  return change_at(at, [x](T old) { return static_cast<T>(x) < old ? static_cast<T>(x) : old; });
+}
+//@host atomicMax needs change_at
+template <class T, class U>
+static inline T atomicMax(T* at, U x) {
+  return change_at(at, [x](T old) { return old < static_cast<T>(x) ? static_cast<T>(x) : old; });
+}
+//@host atomicAnd needs change_at
+template <class T, class U>
+static inline T atomicAnd(T* at, U x) {
+  return change_at(at, [x](T old) { return static_cast<T>(old & static_cast<T>(x)); });
+}
+//@host atomicOr needs change_at
+template <class T, class U>
+static inline T atomicOr(T* at, U x) {
+  return change_at(at, [x](T old) { return static_cast<T>(old | static_cast<T>(x)); });
+}
+//@host atomicXor needs change_at
+template <class T, class U>
+static inline T atomicXor(T* at, U x) {
+  return change_at(at, [x](T old) { return static_cast<T>(old ^ static_cast<T>(x)); });
+}
+//@host atomicExch needs change_at
+template <class T, class U>
+static inline T atomicExch(T* at, U x) {
+  return change_at(at, [x](T) { return static_cast<T>(x); });
+}
+//@host atomicInc needs change_at
+static inline unsigned atomicInc(unsigned* at, unsigned most) {
+  return change_at(at, [most](unsigned old) { return old >= most ? 0u : old + 1; });
+}
+//@host atomicDec needs change_at
+static inline unsigned atomicDec(unsigned* at, unsigned most) {
+  return change_at(at, [most](unsigned old) { return old == 0 || old > most ? most : old - 1; });
+}
+//@host atomicCAS needs change_at
+template <class T, class U, class V>
+static inline T atomicCAS(T* at, U expected, V wanted) {
+  return change_at(at, [&](T old) { return old == static_cast<T>(expected) ? static_cast<T>(wanted) : old; });
+}

@@ -25,7 +25,10 @@ auto parse(std::string_view inputs, std::string_view outputs, std::string_view n
 template <class... X>
 std::vector<node_ref> call(const std::shared_ptr<const jit::user_kernel>& k, const X&... x) {
   const input list[] = {in(x)...};
-  return jit::record_call(k, list, here);
+  const node_ref made = jit::record_call(*k, list, here);
+  std::vector<node_ref> out;
+  for (std::size_t n = 0; n < k->outputs.size(); ++n) out.push_back(jit::result_of(made, n));
+  return out;
 }
 
 TEST(user_kernel, parameters_have_types_and_names) {
@@ -47,7 +50,8 @@ TEST(user_kernel, f_is_a_placeholder_not_float) {
 
 TEST(user_kernel, bad_types_and_keywords_are_type_errors) {
   EXPECT_TRUE(contains(message_of<type_error>([] { parse("float33 x", "T z"); }), "unknown type \"float33\""));
-  EXPECT_TRUE(contains(message_of<type_error>([] { parse("raw T x", "T z"); }), "not available in this version"));
+  EXPECT_TRUE(contains(message_of<type_error>([] { parse("raw raw x", "T z"); }), "\"raw\" stands before the type"));
+  EXPECT_TRUE(contains(message_of<type_error>([] { parse("other x", "T z"); }), "unknown type \"other\""));
   EXPECT_TRUE(contains(message_of<type_error>([] { parse("const T x", "T z"); }), "\"const\" is not needed"));
   EXPECT_TRUE(contains(message_of<type_error>([] { parse("fast T x", "T z"); }), "unknown keyword \"fast\""));
   EXPECT_THROW(parse("? x", "T z"), type_error);
@@ -150,6 +154,69 @@ TEST(user_kernel, operands_are_counted_and_broadcast) {
   EXPECT_THROW(call(k, leaf(f32)), type_error);
   const std::string text = message_of<shape_error>([&] { call(k, leaf(f32, {4}), leaf(f32, {3})); });
   EXPECT_TRUE(contains(text, "pairwise: shapes [4] and [3] do not broadcast (axis 0: 4 against 3)")) << text;
+}
+
+TEST(user_kernel, raw_parameters_and_structs) {
+  const auto k = jit::parse_user_kernel("k", "raw T x, ab p, int32 v", "raw T z", "z[i] = x[n - 1]", "struct ab { float a; };", {}, here);
+  EXPECT_TRUE(k->inputs[0].is_raw && k->inputs[0].is_placeholder() && k->outputs[0].is_raw);
+  EXPECT_TRUE(k->inputs[1].is_struct && !k->inputs[1].is_raw);
+  EXPECT_TRUE(k->runs_alone());
+  EXPECT_EQ(k->reason_to_run_alone(), "it may write anywhere in its raw output z");
+  for (const char* preamble : {"class ab {};", "typedef struct { int x; } ab;", "union ab { int x; };", "using ab = int;"})
+    EXPECT_TRUE(jit::parse_user_kernel("k", "ab p", "f32 z", "z = 1", preamble, {}, here)->inputs[0].is_struct) << preamble;
+  for (const char* preamble : {"// struct ab", "const char* s = \"struct ab\";", "struct abc {};", "int ab;"})
+    EXPECT_THROW(jit::parse_user_kernel("k", "ab p", "f32 z", "z = 1", preamble, {}, here), type_error) << preamble;
+}
+
+TEST(user_kernel, what_a_body_asks_for) {
+  const auto asks = [](std::string_view body) {
+    const auto k = parse("T x", "T z", "asking", body);
+    return std::string(k->wants_position ? "i" : "") + (k->wants_count ? "n" : "") + (k->wants_index ? "_" : "");
+  };
+  EXPECT_EQ(asks("z = x"), "");
+  EXPECT_EQ(asks("z = i + n"), "in");
+  EXPECT_EQ(asks("z = _ind.get()[0]"), "_");
+  EXPECT_EQ(asks("return i;"), "i");
+  EXPECT_EQ(asks("for (int i = 0; i < 3; ++i) z += i"), "");
+  EXPECT_EQ(asks("int n = 0; z = n"), "");
+  EXPECT_EQ(asks("auto i = x; size_t n = i;"), "");
+  EXPECT_EQ(asks("z = i; int n = i"), "i");
+  EXPECT_EQ(asks("z = p.i + q->n + s::n"), "");
+  EXPECT_EQ(asks("z = x; // i and n"), "");
+  EXPECT_EQ(asks("z = x /* n */ + 'i' + \"n\"[0]"), "");
+}
+
+TEST(user_kernel, kinds_of_calls) {
+  const auto code_of = [](const std::vector<node_ref>& out) { return out[0]->operands()[0]->code; };
+  EXPECT_EQ(code_of(call(parse("T x", "T z"), leaf(f32))), op::call);
+  EXPECT_EQ(code_of(call(parse("T x, raw T t", "T z"), leaf(f32), leaf(f32, {5, 6}))), op::raw_call);
+  const auto read = call(parse("T x, raw T t", "T z"), leaf(f32), leaf(f32, {5, 6}));
+  EXPECT_EQ(read[0]->extents, (shape{3}));
+  const jit::node* c = read[0]->operands()[0];
+  EXPECT_TRUE(jit::reads_anywhere(c, 1) && !jit::reads_anywhere(c, 0));
+  EXPECT_TRUE(jit::reads_own_element(c, 0) && !jit::reads_own_element(c, 1));
+  const auto placed = call(parse("T x", "T z", "placed", "z = x + i"), leaf(f32, {2, 3}));
+  EXPECT_EQ(placed[0]->operands()[0]->operand_count, 2u);
+  EXPECT_EQ(placed[0]->operands()[0]->operands()[1]->extents, (shape{2, 3}));
+}
+
+TEST(user_kernel, given_outputs_are_operands) {
+  const auto k = parse("T x", "T z, U w", "given", "z += x; w = 1");
+  const node_ref from = leaf(f32), z = leaf(f32, {3}), w = leaf(i64, {3}), narrow = leaf(i64, {1});
+  const input x[] = {in(from)}, outputs[] = {in(z), in(w)};
+  const node_ref made = jit::record_call(*k, x, here, {-1, outputs});
+  EXPECT_EQ(made->operand_count, 3u);
+  EXPECT_EQ(jit::base_operand(*made, 1), 2u);
+  EXPECT_EQ(jit::result_of(made, 1)->type, i64);
+  const input one[] = {in(z)};
+  EXPECT_THROW(jit::record_call(*k, x, here, {-1, one}), type_error);
+  const input short_one[] = {in(z), in(narrow)};
+  EXPECT_THROW(jit::record_call(*k, x, here, {-1, short_one}), shape_error);
+}
+
+TEST(user_kernel, headers_are_refused) {
+  EXPECT_TRUE(contains(message_of<error>([] { parse("T x", "T z", "k", "z = x;\n  #  include <cmath>"); }), "no headers"));
+  EXPECT_NO_THROW(parse("T x", "T z", "k", "#define STEP 1\nz = x + STEP"));
 }
 
 }  // namespace

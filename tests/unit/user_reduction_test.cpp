@@ -34,7 +34,10 @@ const reduction_text sum_text{.map = "x", .reduce = "a + b", .post_map = "", .id
 template <class... X>
 std::vector<node_ref> reduced(const kernel_pointer& k, std::uint32_t axes, bool keep_dims, const X&... x) {
   const input list[] = {in(x)...};
-  return jit::record_user_reduction(k, list, axes, keep_dims, here);
+  const node_ref made = jit::record_user_reduction(*k, list, axes, keep_dims, here);
+  std::vector<node_ref> out;
+  for (std::size_t n = 0; n < k->outputs.size(); ++n) out.push_back(jit::result_of(made, n));
+  return out;
 }
 const jit::node* call_of(const std::vector<node_ref>& out) { return out[0]->operands()[0]; }
 
@@ -189,8 +192,8 @@ struct generated {
     std::vector<input> list;
     for (const dtype t : inputs) leaves.push_back(leaf(t));
     for (const node_ref& n : leaves) list.push_back(in(n));
-    bound = call_of(jit::record_user_reduction(k, list, 1, false, here))->facts->kernel;
-    table.calls.push_back({bound.get(), 0, static_cast<std::uint32_t>(list.size()),
+    bound = jit::record_user_reduction(*k, list, 1, false, here)->facts->kernel;
+    table.calls.push_back({bound, 0, static_cast<std::uint32_t>(list.size()),
                            static_cast<std::uint32_t>(bound->outputs.size())});
   }
   std::string source(jit::dialect d) const {
@@ -202,7 +205,7 @@ struct generated {
     return jit::user_code(parts).accumulator_of(*bound);
   }
 
-  kernel_pointer bound;
+  const jit::user_kernel* bound = nullptr;
   jit::kernel table;
 };
 
