@@ -48,6 +48,9 @@ class launch_list {
   virtual void start() = 0;
 };
 
+class module;            // runtime/module.hpp
+struct processor_facts;  // likewise
+
 class device {
  public:
   virtual ~device() = default;
@@ -64,13 +67,19 @@ class device {
   virtual void copy_from_host(void* to, const void* from, std::size_t bytes) = 0;
   /// Waits; the caller then looks for index faults.
   virtual void copy_to_host(void* to, const void* from, std::size_t bytes) = 0;
+  /// Between memory of this device that doesn't overlap; `bytes` > 0.
+  virtual void copy_on_device(void* to, const void* from, std::size_t bytes) = 0;
   /// Waits for all work asked for so far.
   virtual void synchronize() = 0;
 
-  /// Loads a compiled image (cubin; path of a shared object) and finds `entry` in it.
+  /// Loads a compiled image (cubin or PTX; shared object) and finds `entry` in it.
   virtual std::unique_ptr<function> load(std::span<const std::byte> image, const std::string& entry) = 0;
   /// Starts `f`; `arguments[k]` points at the k-th argument's bytes, read before this returns.
   virtual void launch(function& f, std::span<void* const> arguments, const launch_shape& shape) = 0;
+
+  /// Loads an image of a user's own code. device_error where there are none: the cpu device emulates them (jit/raw).
+  virtual std::unique_ptr<module> load_module(std::span<const std::byte> image, const std::string& name) = 0;
+  virtual processor_facts processors() = 0;
 
   /// An empty list, or null where starting launches one by one costs no more.
   virtual std::unique_ptr<launch_list> make_launch_list() { return nullptr; }

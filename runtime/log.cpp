@@ -21,6 +21,7 @@ constexpr std::string_view level_words[] = {"silent", "error", "warning", "info"
 constexpr std::string_view dump_words[] = {"graph", "groups", "ir", "source", "time"};
 constexpr std::string_view device_words[] = {"cpu", "cuda"};
 constexpr std::string_view executor_words[] = {"compiler", "interpreter"};
+constexpr std::string_view cache_words[] = {"read_write", "read_only", "memory", "off"};
 constexpr int most_threads = 4096;
 
 std::string_view value_of(variable_lookup lookup, const char* variable) {
@@ -101,11 +102,20 @@ settings read_settings(variable_lookup lookup, std::vector<std::string>& complai
   s.executor = one_of(lookup, "SINTER_EXECUTOR", executor_words, complaints);
   read_threads(value_of(lookup, "SINTER_THREADS"), s, complaints);
   s.host_compiler = value_of(lookup, "SINTER_CXX");
+  s.host_options = value_of(lookup, "SINTER_HOST_OPTIONS");
+  if (constexpr std::string_view words[] = {"0", "1"}; !value_of(lookup, "SINTER_CHECKED").empty())
+    s.checked = find_word("SINTER_CHECKED", value_of(lookup, "SINTER_CHECKED"), words, complaints) == 1;
   s.cuda_home = value_of(lookup, "CUDA_HOME");
   if (s.cuda_home.empty()) s.cuda_home = value_of(lookup, "CUDA_PATH");
   s.search_path = value_of(lookup, "PATH");
   s.temporary_directory = value_of(lookup, "TMPDIR");
   if (s.temporary_directory.empty()) s.temporary_directory = "/tmp";
+  s.cache_directory = value_of(lookup, "SINTER_CACHE_DIR");
+  s.cache_home = value_of(lookup, "XDG_CACHE_HOME");
+  s.home = value_of(lookup, "HOME");
+  s.cache_mode = one_of(lookup, "SINTER_CACHE", cache_words, complaints);
+  s.library_path = value_of(lookup, "LD_LIBRARY_PATH");
+  s.include_path = fmt::format("{}:{}", value_of(lookup, "CPATH"), value_of(lookup, "CPLUS_INCLUDE_PATH"));
   return s;
 }
 

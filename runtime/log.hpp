@@ -20,10 +20,17 @@ struct settings {
   std::string device;                ///< SINTER_DEVICE = cpu | cuda, empty: the best present
   std::string executor;              ///< SINTER_EXECUTOR = compiler | interpreter, of the cpu device; empty: the best
   std::string host_compiler;         ///< SINTER_CXX: the cpu device's; empty: c++, g++, clang++ searched in PATH
+  std::string host_options;          ///< SINTER_HOST_OPTIONS: more options for it, for raw kernels
+  bool checked = false;              ///< SINTER_CHECKED = 1: raw kernels of the cpu device check indices
   std::string cuda_home;             ///< CUDA_HOME or CUDA_PATH: where NVRTC is looked for besides the system's places
   int threads = 0;                   ///< SINTER_THREADS: size of the cpu device's pool, 0: all processors
   std::string search_path;           ///< PATH
   std::string temporary_directory;   ///< TMPDIR, or /tmp
+  std::string cache_directory;       ///< SINTER_CACHE_DIR: where compiled kernels are kept
+  std::string cache_home, home;      ///< XDG_CACHE_HOME, HOME: where they are kept otherwise
+  std::string cache_mode;            ///< SINTER_CACHE = read_write | read_only | memory | off; empty: read_write
+  std::string library_path;          ///< LD_LIBRARY_PATH
+  std::string include_path;          ///< CPATH and CPLUS_INCLUDE_PATH, which the host compiler searches for headers
 };
 
 /// The process's settings, read from the environment at first use. Unknown words warn and list the valid ones.

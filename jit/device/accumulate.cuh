@@ -171,8 +171,9 @@ struct all_of {
   SINTER_MEMBER bool value() const { return holds; }
 };
 
-/// The first of equals; the first NaN if there is one. Positions come in ascending order, but for merge(). Where nothing
-/// is better than the worst number there is, all are that one, and the first is at 0. P is wide enough for positions.
+/// The first of equals; the first NaN if there is one. Positions come in ascending order, but for merge(). Where
+/// nothing is better than the worst number there is, all are that one, and the first is at 0. P is wide enough for
+/// positions.
 //@ position_of_smallest
 template <class T, class P = long long>
 struct position_of_smallest {

@@ -243,8 +243,8 @@ SINTER_FUNCTION T leap(T x) {
 template <class T>
 SINTER_FUNCTION T negated(T x) { return static_cast<T>(0ull - static_cast<unsigned long long>(x)); }
 
-/// Quotients and remainders. Integers never trap: by zero 0, and the most negative number by -1 wraps. Without branches,
-/// so that the host's loops become vector code.
+/// Quotients and remainders. Integers never trap: by zero 0, and the most negative number by -1 wraps. Without
+/// branches, so that the host's loops become vector code.
 //@ safe_divisor
 template <class T>
 SINTER_FUNCTION T safe_divisor(T b) { return b == 0 || (is_signed<T> && b == T(-1)) ? T(1) : b; }
@@ -254,7 +254,8 @@ template <class T>
 SINTER_FUNCTION T whole_quotient(T a, T b) { return static_cast<T>(a / b); }
 
 //@host whole_quotient
-// A double holds any int, the rounded quotient of two truncates to the integer one, and vector units can divide doubles.
+// A double holds any int, the rounded quotient of two truncates to the integer one, and vector units can divide
+// doubles.
 template <class T>
 SINTER_FUNCTION T whole_quotient(T a, T b) {
   if constexpr (sizeof(T) < 4 || (sizeof(T) == 4 && is_signed<T>))

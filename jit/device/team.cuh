@@ -40,8 +40,8 @@ struct team_of {
 };
 
 //@cuda each_vector
-// Runs step(first, left, loads) on L neighbours at a time; what `fetch` loads for U of them is on its way before the first
-// is needed. Whole: the count is a multiple of L.
+// Runs step(first, left, loads) on L neighbours at a time; what `fetch` loads for U of them is on its way before the
+// first is needed. Whole: the count is a multiple of L.
 template <int L, int U, bool Whole, class I, class Fetch, class Step>
 SINTER_FUNCTION void each_vector(I first, I stride, I count, const Fetch& fetch, const Step& step) {
   const I last = count - L - (U - 1) * stride;
@@ -59,7 +59,8 @@ SINTER_FUNCTION void each_vector(I first, I stride, I count, const Fetch& fetch,
 }
 
 //@cuda each_kept
-// Likewise for at most K vectors, whose numbers `fetch` and `step` are told, too: places in arrays that stay in registers.
+// Likewise for at most K vectors, whose numbers `fetch` and `step` are told, too: places in arrays that stay in
+// registers.
 template <int L, int K, bool Whole, class I, class Fetch, class Step>
 SINTER_FUNCTION void each_kept(I first, I stride, I count, const Fetch& fetch, const Step& step) {
   decltype(fetch(first, L, 0)) ahead[K];
@@ -104,8 +105,8 @@ SINTER_FUNCTION A shuffled(const A& mine, int source) {
 }
 
 //@cuda merge_warp
-// Each thread gets what the first of its size neighbours makes of what all of them have found, so that all have the same
-// bits. Size: a power of two up to 32.
+// Each thread gets what the first of its size neighbours makes of what all of them have found, so that all have the
+// same bits. Size: a power of two up to 32.
 template <class A>
 SINTER_FUNCTION void merge_warp(A& mine, int size) {
   const int lane = static_cast<int>(threadIdx.x & 31);

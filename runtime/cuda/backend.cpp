@@ -1,6 +1,7 @@
 // The CUDA devices. Work is ordered by one stream each; nothing waits unless its description says so.
 #include "runtime/backend.hpp"
 #include "runtime/cuda/driver.hpp"
+#include "runtime/cuda/module.hpp"
 #include "runtime/error.hpp"
 
 #include <atomic>
@@ -17,7 +18,7 @@ using gpu::driver;
 
 CUdeviceptr address(const void* p) { return reinterpret_cast<CUdeviceptr>(p); }
 
-class cuda_device final : public device {
+class cuda_device final : public device, public gpu::owner {
  public:
   cuda_device(const driver& api, int ordinal);
 
@@ -30,31 +31,33 @@ class cuda_device final : public device {
   void release(void* memory, std::size_t bytes) noexcept override;
   void copy_from_host(void* to, const void* from, std::size_t bytes) override;
   void copy_to_host(void* to, const void* from, std::size_t bytes) override;
+  void copy_on_device(void* to, const void* from, std::size_t bytes) override;
   void synchronize() override;
   std::unique_ptr<function> load(std::span<const std::byte> image, const std::string& entry) override;
   void launch(function& f, std::span<void* const> arguments, const launch_shape& shape) override;
   std::unique_ptr<launch_list> make_launch_list() override;
+  std::unique_ptr<module> load_module(std::span<const std::byte> image, const std::string& name) override;
+  processor_facts processors() override;
   index_fault* fault_address() override;
   bool take_fault(index_fault& out) override;
 
   /// Unloads a module once nothing that runs can be of it. Failures don't matter any more.
-  void unload(CUmodule m) noexcept;
-  const driver& api() const { return cu_; }
+  void unload(CUmodule m) noexcept override;
+  const driver& api() const override { return cu_; }
+  const std::string& device_name() const override { return name_; }
+  CUstream stream() const override { return stream_; }
   void start_graph(CUgraphExec g);
   /// Frees a graph once nothing that runs can be of it.
   void retire(CUgraphExec g) noexcept;
-  int attribute(CUdevice_attribute which) const;
+  int attribute(CUdevice_attribute which) const override;
+  void bind() override;
+  void bind_again() override;
 
  private:
-  void bind();
-  void bind_slowly();
   void start();
   CUresult try_allocate(CUdeviceptr& memory, std::size_t bytes);
   bool copies_late(const void* host) const;
   void check(CUresult result, const char* what) const { gpu::check(cu_, result, what); }
-  /// Runs `call`; once more when the thread turns out to have been given another context behind our back.
-  template <class Call>
-  CUresult bound(Call&& call);
 
   const driver& cu_;
   const int ordinal_;
@@ -121,10 +124,10 @@ int cuda_device::attribute(CUdevice_attribute which) const {
 
 void cuda_device::bind() {
   if (bound_device != this) [[unlikely]]
-    bind_slowly();
+    bind_again();
 }
 
-void cuda_device::bind_slowly() {
+void cuda_device::bind_again() {
   std::call_once(started_, [this] { start(); });
   check(cu_.cuCtxSetCurrent(context_), "making the CUDA context current");
   bound_device = this;
@@ -143,17 +146,6 @@ void cuda_device::start() {
   check(cu_.cuMemAlloc(&fault_, sizeof(index_fault)), "allocating the index fault record");
   const index_fault none;
   check(cu_.cuMemcpyHtoDAsync(fault_, &none, sizeof none, stream_), "clearing the index fault record");
-}
-
-template <class Call>
-CUresult cuda_device::bound(Call&& call) {
-  bind();
-  const CUresult result = call();
-  // A thread's context is shared with all code on it: another library may have put its own in place of ours.
-  if (result != CUDA_ERROR_INVALID_CONTEXT && result != CUDA_ERROR_INVALID_HANDLE) [[likely]]
-    return result;
-  bind_slowly();
-  return call();
 }
 
 CUresult cuda_device::try_allocate(CUdeviceptr& memory, std::size_t bytes) {
@@ -218,6 +210,11 @@ void cuda_device::copy_to_host(void* to, const void* from, std::size_t bytes) {
   synchronize();
 }
 
+void cuda_device::copy_on_device(void* to, const void* from, std::size_t bytes) {
+  check(bound([&] { return cu_.cuMemcpyDtoDAsync(address(to), address(from), bytes, stream_); }),
+        "copying on the CUDA device");
+}
+
 void cuda_device::synchronize() {
   std::vector<CUgraphExec> done;
   {
@@ -238,15 +235,7 @@ void cuda_device::retire(CUgraphExec g) noexcept {
 }
 
 std::unique_ptr<function> cuda_device::load(std::span<const std::byte> image, const std::string& entry) {
-  // Only intermediate code (PTX), compiled here by the driver, has anything to say.
-  char log[4096] = "";
-  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
-  void* values[] = {log, reinterpret_cast<void*>(sizeof log - 1)};
-  CUmodule module = nullptr;
-  const CUresult loaded = bound([&] { return cu_.cuModuleLoadDataEx(&module, image.data(), 2, options, values); });
-  if (loaded != CUDA_SUCCESS)
-    gpu::fail(cu_, loaded,
-              fmt::format("{}: loading kernel {}{}{}", name_, entry, log[0] != '\0' ? ": " : "", log).c_str());
+  const CUmodule module = gpu::load_image(*this, image, entry);
   CUfunction code = nullptr;
   const CUresult found = cu_.cuModuleGetFunction(&code, module, entry.c_str());
   if (found != CUDA_SUCCESS) {
@@ -254,6 +243,15 @@ std::unique_ptr<function> cuda_device::load(std::span<const std::byte> image, co
     gpu::fail(cu_, found, fmt::format("{}: the loaded image has no kernel {}", name_, entry).c_str());
   }
   return std::make_unique<cuda_function>(*this, module, code);
+}
+
+std::unique_ptr<module> cuda_device::load_module(std::span<const std::byte> image, const std::string& name) {
+  return gpu::load_module(*this, image, name);
+}
+
+processor_facts cuda_device::processors() {
+  return {attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
+          attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)};
 }
 
 void cuda_device::unload(CUmodule m) noexcept {

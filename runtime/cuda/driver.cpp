@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <initializer_list>
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -24,6 +25,7 @@ const char* find_entries(void* library, driver& api) {
 #define SINTER_TEXT(x) SINTER_TEXT_OF(x)
 #define SINTER_ENTRY(name) {SINTER_TEXT(name), reinterpret_cast<void**>(&api.name)},
   const entry_point entries[] = {SINTER_CUDA_ENTRIES(SINTER_ENTRY)};
+  const std::initializer_list<entry_point> may_lack = {SINTER_CUDA_NEW_ENTRIES(SINTER_ENTRY)};
 #undef SINTER_ENTRY
 #undef SINTER_TEXT
 #undef SINTER_TEXT_OF
@@ -31,6 +33,7 @@ const char* find_entries(void* library, driver& api) {
     *e.to = dlsym(library, e.symbol);
     if (*e.to == nullptr) return e.symbol;
   }
+  for (const entry_point& e : may_lack) *e.to = dlsym(library, e.symbol);
   return nullptr;
 }
 

@@ -32,12 +32,16 @@ namespace sinter::runtime::gpu {
   ENTRY(cuPointerGetAttributes)     \
   ENTRY(cuMemcpyHtoDAsync)          \
   ENTRY(cuMemcpyDtoHAsync)          \
+  ENTRY(cuMemcpyDtoDAsync)          \
   ENTRY(cuModuleLoadDataEx)         \
   ENTRY(cuModuleGetFunction)        \
+  ENTRY(cuModuleGetGlobal)          \
   ENTRY(cuModuleUnload)             \
   ENTRY(cuFuncGetAttribute)         \
   ENTRY(cuFuncSetAttribute)         \
   ENTRY(cuLaunchKernel)             \
+  ENTRY(cuLaunchCooperativeKernel)  \
+  ENTRY(cuOccupancyMaxActiveBlocksPerMultiprocessor) \
   ENTRY(cuGraphCreate)              \
   ENTRY(cuGraphDestroy)             \
   ENTRY(cuGraphAddKernelNode)       \
@@ -45,10 +49,22 @@ namespace sinter::runtime::gpu {
   ENTRY(cuGraphLaunch)              \
   ENTRY(cuGraphExecDestroy)
 
+// Those that a driver may lack: null then.
+#if CUDA_VERSION >= 12040
+#define SINTER_CUDA_NEW_ENTRIES(ENTRY) \
+  ENTRY(cuFuncGetParamInfo)            \
+  ENTRY(cuFuncGetName)                 \
+  ENTRY(cuModuleGetFunctionCount)      \
+  ENTRY(cuModuleEnumerateFunctions)
+#else
+#define SINTER_CUDA_NEW_ENTRIES(ENTRY)
+#endif
+
 /// The table of entry points, named as cuda.h names them after its renaming.
 struct driver {
 #define SINTER_ENTRY(name) decltype(&::name) name = nullptr;
   SINTER_CUDA_ENTRIES(SINTER_ENTRY)
+  SINTER_CUDA_NEW_ENTRIES(SINTER_ENTRY)
 #undef SINTER_ENTRY
 };
 

@@ -2,6 +2,9 @@
 #include "runtime/backend.hpp"
 #include "runtime/error.hpp"
 #include "runtime/host/blocks.hpp"
+#include "runtime/host/pool.hpp"
+#include "runtime/host/shared_object.hpp"
+#include "runtime/module.hpp"
 
 #include <atomic>
 #include <cstring>
@@ -9,7 +12,6 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 namespace sinter::runtime {
 namespace {
@@ -27,22 +29,6 @@ class host_function final : public function {
   void* library_;
   host_kernel code_;
 };
-
-/// Removes a shared object once it is loaded (or can't be), and its folder when that was made for it alone.
-void remove_image(const std::string& path) {
-  unlink(path.c_str());
-  const std::size_t slash = path.rfind('/');
-  if (slash == std::string::npos || slash == 0) return;
-  const std::string folder = path.substr(0, slash);
-  const std::size_t above = folder.rfind('/');
-  const std::string_view name = std::string_view(folder).substr(above == std::string::npos ? 0 : above + 1);
-  if (name.starts_with("sinter-")) rmdir(folder.c_str());  // fails, rightly, while it holds anything
-}
-
-std::string loader_message() {
-  const char* message = dlerror();
-  return message == nullptr ? "no reason given" : message;
-}
 
 /// Copies, on several threads when there is enough of it.
 void copy_bytes(void* to, const void* from, std::size_t bytes) {
@@ -77,10 +63,16 @@ class cpu_device final : public device {
 
   void copy_from_host(void* to, const void* from, std::size_t bytes) override { copy_bytes(to, from, bytes); }
   void copy_to_host(void* to, const void* from, std::size_t bytes) override { copy_bytes(to, from, bytes); }
+  void copy_on_device(void* to, const void* from, std::size_t bytes) override { copy_bytes(to, from, bytes); }
   void synchronize() override {}
 
   std::unique_ptr<function> load(std::span<const std::byte> image, const std::string& entry) override;
   void launch(function& f, std::span<void* const> arguments, const launch_shape& shape) override;
+
+  std::unique_ptr<module> load_module(std::span<const std::byte>, const std::string& name) override {
+    throw device_error(fmt::format("cpu: {}: images for CUDA devices can't run here", name));
+  }
+  processor_facts processors() override { return {pool::instance().size(), std::int64_t{227} << 10}; }
 
   index_fault* fault_address() override { return &fault_; }
   bool take_fault(index_fault& out) override;
@@ -92,21 +84,14 @@ class cpu_device final : public device {
 };
 
 std::unique_ptr<function> cpu_device::load(std::span<const std::byte> image, const std::string& entry) {
-  std::string path(reinterpret_cast<const char*>(image.data()), image.size());
-  if (path.find('/') == std::string::npos) path.insert(0, "./");  // else the loader would search its own places
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  const std::string failure = library == nullptr ? loader_message() : std::string{};
-  remove_image(path);
-  if (library == nullptr)
-    throw device_error(
-        fmt::format("cpu: kernel {} can't be loaded: {}\n  hint: TMPDIR must name a folder that allows "
-                    "programs to run (not mounted noexec)",
-                    entry, failure));
+  void* library = open_shared_object(image, entry);
   void* symbol = dlsym(library, entry.c_str());
   if (symbol == nullptr) {
-    const std::string reason = loader_message();
+    const char* reason = dlerror();
+    const std::string what = fmt::format("cpu: the loaded image has no kernel {}: {}", entry,
+                                         reason == nullptr ? "no reason given" : reason);
     dlclose(library);
-    throw device_error(fmt::format("cpu: the loaded image has no kernel {}: {}", entry, reason));
+    throw device_error(what);
   }
   return std::make_unique<host_function>(library, reinterpret_cast<host_kernel>(symbol));
 }

@@ -26,7 +26,8 @@ class pool {
   /// and also from within a body, does all of its work on the calling thread. Bodies must not throw.
   void run(std::int64_t chunks, void* context, task body);
 
-  /// The process's pool, of SINTER_THREADS or all processors. Never destroyed: its threads sleep until the process ends.
+  /// The process's pool, of SINTER_THREADS or all processors. Never destroyed: its threads sleep until the process
+  /// ends.
   static pool& instance();
 
  private:

@@ -236,6 +236,18 @@ TEST(settings, an_empty_environment_gives_the_defaults) {
   EXPECT_EQ(s.threads, 0);
 }
 
+TEST(settings, raw_kernels_of_the_cpu_device) {
+  variables = {{"SINTER_HOST_OPTIONS", "-g -O0"}, {"SINTER_CHECKED", "1"}};
+  EXPECT_EQ(read().host_options, "-g -O0");
+  EXPECT_TRUE(read().checked);
+  variables = {{"SINTER_CHECKED", "0"}};
+  EXPECT_FALSE(read().checked);
+  std::vector<std::string> told;
+  variables = {{"SINTER_CHECKED", "yes"}};
+  EXPECT_FALSE(read(&told).checked);
+  EXPECT_EQ(told.size(), 1u);
+}
+
 TEST(settings, known_words_are_taken) {
   variables = {{"SINTER_LOG", "debug"},      {"SINTER_DUMP", "ir,source@row_*"}, {"SINTER_DEVICE", "cuda"},
                {"SINTER_THREADS", "3"},      {"SINTER_EXECUTOR", "interpreter"}, {"CUDA_PATH", "/opt/cuda"},
@@ -262,6 +274,20 @@ TEST(settings, unknown_words_are_ignored_and_the_valid_ones_listed) {
   ASSERT_EQ(complaints.size(), 4u);
   EXPECT_EQ(complaints[0], "SINTER_LOG: \"loud\" is ignored; valid are silent, error, warning, info, debug");
   EXPECT_EQ(complaints[1], "SINTER_DUMP: \"smoke\" is ignored; valid are graph, groups, ir, source, time");
+}
+
+TEST(settings, where_kernels_are_kept) {
+  variables = {{"SINTER_CACHE", "read_only"}, {"SINTER_CACHE_DIR", "/c"}, {"XDG_CACHE_HOME", "/x"}, {"HOME", "/h"}};
+  const runtime::settings s = read();
+  EXPECT_EQ(s.cache_mode, "read_only");
+  EXPECT_EQ(s.cache_directory, "/c");
+  EXPECT_EQ(s.cache_home, "/x");
+  EXPECT_EQ(s.home, "/h");
+  variables = {{"SINTER_CACHE", "disk"}};
+  std::vector<std::string> complaints;
+  EXPECT_EQ(read(&complaints).cache_mode, "");
+  EXPECT_EQ(complaints, std::vector<std::string>{
+                            "SINTER_CACHE: \"disk\" is ignored; valid are read_write, read_only, memory, off"});
 }
 
 TEST(log, a_key_is_told_once) {

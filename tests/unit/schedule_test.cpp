@@ -33,4 +33,16 @@ TEST(schedule, more_rows_than_blocks_are_looped_over) {
   EXPECT_EQ(schedule(1000, 1000, 2, 1).grid[1], 1000u) << "one when there are few";
 }
 
+TEST(schedule, forms_of_blocks) {
+  using sinter::jit::block_form;
+  const auto square = schedule(1000, 1000, 1, 1, 0, block_form::square);
+  EXPECT_EQ(square.block[0], 8u);
+  EXPECT_GE(square.grid[0] * 8u, 1000u);
+  const auto tall = schedule(1000, 1000, 4, 1, 0, block_form::tall);
+  EXPECT_EQ(tall.block[0], 32u);
+  EXPECT_EQ(tall.block[1], 8u);
+  EXPECT_EQ(schedule(1000, 3, 4, 1, 0, block_form::tall).block[0], 1u) << "no wider than the rows";
+  EXPECT_EQ(schedule(1, 1 << 20, 4, 1, 0, block_form::tall).block[0], 256u) << "one row has none below";
+}
+
 }  // namespace

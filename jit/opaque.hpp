@@ -1,0 +1,21 @@
+// Operations that fusion can't look into and that run before what needs their results is planned: loops of whole-array
+// operations (op::repeat), users' raw kernels (op::launch), string kernels that run alone (op::lone_call).
+#pragma once
+
+#include "jit/graph.hpp"
+
+#include <span>
+#include <vector>
+
+namespace sinter::jit {
+
+inline bool is_opaque(op code) { return code == op::repeat || code == op::launch || code == op::lone_call; }
+inline bool is_opaque_result(const node* n) {
+  return n->code == op::result && n->operand_count > 0 && is_opaque(n->operands()[0]->code);
+}
+
+/// The pending ones that `roots` need, and their results, each after what it needs itself. Held: evaluating one may let
+/// go of others.
+std::vector<node_ref> opaque_below(std::span<node* const> roots);
+
+}  // namespace sinter::jit
