@@ -1,4 +1,4 @@
-// Everything but the opt-in headers (complex.hpp, struct_state.hpp).
+// Everything but the opt-in headers (cache.hpp, complex.hpp, raw_kernel.hpp, struct_state.hpp).
 #pragma once
 
 #include "array.hpp"
@@ -17,6 +17,7 @@
 #include "npy.hpp"
 #include "ops.hpp"
 #include "options.hpp"
+#include "random.hpp"
 #include "reduce.hpp"
 #include "reduction.hpp"
 #include "scan.hpp"

@@ -58,6 +58,8 @@ void lowering::arrange() {
   std::vector<value> sinks;
   for (std::uint32_t v = 0; v < graph_.size(); ++v)
     if (graph_[v].code == op::store || graph_[v].code == op::atomic) sinks.push_back(value{v});
+  for (const space_info& s : spaces_)
+    if (s.iterate != value::none) sinks.push_back(s.iterate);
   run_space(0, sinks, value::none);
 }
 
@@ -84,6 +86,18 @@ void lowering::find_stages() {
   }
   for (std::uint32_t v = 0; v < graph_.size(); ++v)  // whoever reads what these overwrite has done so
     if (graph_[v].reserved != 0) stages_[v][0] = last;
+  store_on_the_way();
+}
+
+/// What stands in a loop that stores on the way is one loop, with the end of its iterations.
+void lowering::store_on_the_way() {
+  for (std::uint32_t space = 1; space < spaces_.size(); ++space) {
+    const value end = spaces_[space].iterate;
+    if (end == value::none) continue;
+    const auto stage = static_cast<std::uint16_t>(stages_[raw(end)][0] - 1);
+    for (std::uint32_t v = 0; v < graph_.size(); ++v)
+      if ((graph_[v].code == op::store || graph_[v].code == op::atomic) && space_[v] == space) stages_[v][0] = stage;
+  }
 }
 
 /// The child of `space` that holds, or is, `deeper`.
@@ -186,7 +200,8 @@ value lowering::copy(value v, value loop) {
   if (in_loop) i.arg[1] = loop;
   if (in_loop && !named) i.attr = 0;
   if (i.code == op::index) i.attr = instance_of_form(i.attr);
-  if (i.code == op::load || i.code == op::store || i.code == op::atomic) i.attr = instance_of_access(i.attr);
+  if (i.code == op::load || i.code == op::store || i.code == op::atomic || i.code == op::memory)
+    i.attr = instance_of_access(i.attr);
   k.body.push_back(i);
   k.origins.push_back(raw(v));
   return place_[raw(v)] = value{static_cast<std::uint32_t>(k.body.size() - 1)};
@@ -214,7 +229,7 @@ std::uint32_t lowering::instance_of_access(std::uint32_t raw_number) {
   const std::uint32_t f = instance_of_form(a.form);
   for (std::uint32_t n = 0; n < k.accesses.size(); ++n)
     if (raw_of_access_[n] == raw_number && k.accesses[n].form == f) return n;
-  k.accesses.push_back({a.pointer.parameter, f});
+  k.accesses.push_back({.pointer = a.pointer.parameter, .form = f, .column = static_cast<std::int32_t>(a.check)});
   raw_of_access_.push_back(raw_number);
   out_->pointers.push_back(a.pointer);
   return static_cast<std::uint32_t>(k.accesses.size() - 1);

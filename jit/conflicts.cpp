@@ -37,8 +37,10 @@ void lowering::find_conflicts() {
     const bool affine = !store.to.where || store.to.where->code == op::update;
     bool conflicts = false;
     for (const recorded_load& l : loads_) {
-      if (l.from != store.to.giver || never_meet(store.map, l.map)) continue;
-      if (affine && same_element(store.map, l.map)) {
+      if (l.from != store.to.giver) continue;
+      const bool anywhere = l.map == recorded_load::anywhere;
+      if (!anywhere && never_meet(store.map, l.map)) continue;
+      if (!anywhere && affine && same_element(store.map, l.map)) {
         aliased_.push_back(store.to.giver);
         store.aliased = true;
         continue;

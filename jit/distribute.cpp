@@ -62,7 +62,8 @@ lowering::loop_facts lowering::look_at_loops() {
   loop_facts f;
   for (std::uint32_t d = 0; d < k.domain_rank; ++d) f.elements *= final_extents_[d];
   std::vector<std::uint32_t> open;  // loop instructions
-  std::uint32_t apart = 0;          // loops open from a serial one on that stands in no other: all of it is one thread's
+  std::uint32_t apart = 0;          // loops open from a serial one on that stands in no other: all of it is one
+                                    // thread's
   std::vector<bool> found(k.body.size());
   std::vector<std::pair<std::uint32_t, std::uint32_t>> seen;  // (loop number, origin) of loads in outermost loops
   const auto in_form = [&](const form& x) {
@@ -129,8 +130,8 @@ void lowering::note_loop(const loop_dims& dims, loop_facts& f) const {
   f.inner = inner;
 }
 
-/// Counts the accesses inside loops by the counter along which they touch neighbours: `columns`, the domain's inner one,
-/// else the innermost of the outermost loop around them.
+/// Counts the accesses inside loops by the counter along which they touch neighbours: `columns`, the domain's inner
+/// one, else the innermost of the outermost loop around them.
 void lowering::count_neighbours(bool columns, loop_facts& f) {
   const kernel& k = out_->ir;
   f.widest = f.conditional = 0;
@@ -178,7 +179,8 @@ void lowering::distribute() {
   if (columns) count_neighbours(true, f);
   k.over = columns ? distribution::columns : distribution::rows;
   if (!for_cuda_) return distribute_on_host(f);
-  k.lanes = f.widest == 0 ? 1 : static_cast<std::uint8_t>(16 / f.widest);
+  const bool only_draws = f.widest == 0 && !f.scans && !columns && draws_words(k);  // four neighbours share a block
+  k.lanes = only_draws ? 4 : f.widest == 0 ? 1 : static_cast<std::uint8_t>(16 / f.widest);
   if (columns) distribute_columns(f);
   else if (f.scans) distribute_scans(f);
   else distribute_rows(f);
@@ -285,8 +287,9 @@ void lowering::distribute_column_scans(std::int64_t rows, std::int64_t inner) {
 void lowering::distribute_on_host(const loop_facts& f) {
   kernel& k = out_->ir;
   const bool columns = k.over == distribution::columns;
+  const bool only_draws = f.widest == 0 && !f.scans && !columns && draws_words(k);
   const bool one_by_one = f.widest == 0 || (f.scans && !columns);
-  k.lanes = one_by_one ? 1 : static_cast<std::uint8_t>(std::min<std::int64_t>(64 / f.widest, 16));
+  k.lanes = only_draws ? 32 : one_by_one ? 1 : static_cast<std::uint8_t>(std::min<std::int64_t>(64 / f.widest, 16));
   if (f.stages || !f.reduces || f.scans) return;
   const std::int64_t trips = f.outer * f.inner;
   const std::int64_t pieces = std::min(trips * f.elements / iterations_a_piece, most_pieces_on_host);

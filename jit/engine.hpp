@@ -24,14 +24,18 @@ struct options {
   std::int64_t max_pending_bytes = std::int64_t{4} << 30;  ///< of evaluated arrays that only pending nodes still need
   int max_inputs = 128;                  ///< distinct arrays a kernel may read before a group is cut
 };
-options& current_options();
+extern options shared_options;
+inline options& current_options() { return shared_options; }
 
-/// Runs the loops of whole-array operations (op::repeat) that `roots` need, operands first; what they need is evaluated
-/// before.
-void run_repeats(std::span<node* const> roots, const options& how, const place& at);
+/// Runs what `roots` need and fusion can't look into (opaque.hpp), operands first; what it needs is evaluated before.
+void run_opaque(std::span<node* const> roots, const options& how, const place& at);
 
 /// Computes all of `roots` together. Roots already computed cost nothing. On an error every node is as it was.
 void evaluate(std::span<node* const> roots, const place& at);
+
+/// Makes ready the kernels that evaluate(roots) would launch. Launches nothing, but for loops of whole-array
+/// operations.
+void precompile(std::span<node* const> roots, const place& at);
 
 /// Waits for the device's work, then throws index_error if a kernel met a bad index.
 void synchronize(runtime::device& d);

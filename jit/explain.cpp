@@ -1,8 +1,13 @@
 // What an evaluation would do, as text.
 #include "jit/build.hpp"
 #include "jit/codegen/emit.hpp"
+#include "jit/fold/batch.hpp"
 #include "jit/fold/trace_recorder.hpp"
+#include "jit/lone_call.hpp"
+#include "jit/loops.hpp"
+#include "jit/opaque.hpp"
 #include "jit/planning.hpp"
+#include "jit/raw/call.hpp"
 
 #include <fmt/format.h>
 
@@ -73,24 +78,74 @@ std::string describe(const planning& p, std::size_t number, const options& how) 
   return text;
 }
 
-}  // namespace
-
-std::string explain(std::span<node* const> roots) {
-  const options& how = current_options();
-  folding_notes loops;
-  resolve(roots);
-  run_repeats(roots, how, {});
+/// The launches that compute `roots`, and why there are several.
+std::string describe_plan(std::span<node* const> roots, const options& how) {
   planning p;
   p.run(roots, how);
   std::size_t launches = 0;
   for (const launch_range& l : p.launches) launches += p.groups.groups()[p.order[l.first]].domain().size() > 0;
-  std::string text = loops.text.empty() ? "" : "recorded loops:\n" + loops.text + "\n";
-  text += fmt::format("{} group(s), {} launch(es)\n", p.groups.count, launches);
+  std::string text = fmt::format("{} group(s), {} launch(es)\n", p.groups.count, launches);
   for (const cut& c : p.groups.cuts)
     text += fmt::format("cut after {} {} at {}:{}: {}\n", info(c.at->code).name, sinter::to_string(c.at->extents),
                         c.at->site.file, c.at->site.line, to_string(c.why));
   for (std::size_t k = 0; k < p.launches.size(); ++k) text += "\n" + describe(p, k, how);
   return text;
+}
+
+/// While it lives, results that nothing has computed look as if they were: what reads them can be planned.
+class stand_ins {
+ public:
+  stand_ins() = default;
+  stand_ins(const stand_ins&) = delete;
+  stand_ins& operator=(const stand_ins&) = delete;
+  ~stand_ins() {
+    for (const node_ref& n : results_) runtime::release(n->computed.exchange(nullptr, std::memory_order_acq_rel));
+  }
+  void add(node_ref n) {
+    runtime::device& where = n->owner ? *n->owner : runtime::default_device();
+    n->computed.store(runtime::make_buffer(where, 0), std::memory_order_release);
+    results_.push_back(std::move(n));
+  }
+
+ private:
+  std::vector<node_ref> results_;
+};
+
+/// A raw kernel, and what has to be computed and stored before it runs.
+std::string describe_raw_kernel(const node* n, const options& how) {
+  std::string text = fmt::format("{} at {}:{}, opaque to fusion\n", describe_launch(n), n->site.file, n->site.line);
+  std::vector<node*> pending;
+  for (node* x : n->operands()) {
+    if (x->values()) continue;
+    pending.push_back(x);
+    text += fmt::format("cut after {} {} at {}:{}: raw kernel: {} reads it from memory\n", info(x->code).name,
+                        sinter::to_string(x->extents), x->site.file, x->site.line, n->facts->launch->entry->name);
+  }
+  return pending.empty() ? text : text + describe_plan(pending, how);
+}
+
+}  // namespace
+
+std::string explain(std::span<node* const> wanted) {
+  const options& how = current_options();
+  folding_notes loops;
+  resolve(wanted);
+  if (!loops.text.empty()) loops.text = "recorded loops:\n" + loops.text + "\n";
+  const std::size_t before = loops.text.size();
+  const batched_roots batched(wanted);
+  const std::span<node* const> roots = batched.roots();
+  if (loops.text.size() > before) loops.text.insert(before, "joined and evaluated together:\n").append("\n");
+  std::string text = std::move(loops.text);
+  stand_ins computed;
+  for (node_ref& n : opaque_below(roots)) {
+    if (n->code == op::launch) text += describe_raw_kernel(n.get(), how) + "\n";
+    else if (n->code == op::lone_call) text += describe_lone_call(*n);
+    else if (n->code == op::repeat)
+      text += fmt::format("loop of {} iterations over whole arrays at {}:{}, opaque to fusion\n\n",
+                          n->facts->loop->count, n->site.file, n->site.line);
+    else computed.add(std::move(n));
+  }
+  return text + describe_plan(roots, how);
 }
 
 }  // namespace sinter::jit

@@ -1,5 +1,6 @@
 #include "jit/faults.hpp"
 
+#include "jit/user_kernel.hpp"
 #include "runtime/error.hpp"
 
 #include <fmt/format.h>
@@ -54,6 +55,11 @@ void throw_on_fault(runtime::device& d) {
     throw loop_error(error_text(fmt::format("a loop has not ended after {} iterations (element {} of the result)",
                                             f.size, f.position),
                                 site.at, "raise its limit, or see that its condition becomes false"));
+  if (site.kernel)
+    throw_index_error(fmt::format("{}: index {} is out of range for {} elements of {} (element {} of the loop)",
+                                  site.kernel->name, f.index, f.size, site.kernel->parameter(site.parameter).name,
+                                  f.position),
+                      site.at, "found while the kernel ran; what it read there was 0, what it wrote there is lost");
   throw_index_error(fmt::format("index {} is out of range for an axis of {} elements (element {} of the result)", f.index,
                                 f.size, f.position),
                     site.at, "found while the kernel ran; that element was taken as 0, or not written");

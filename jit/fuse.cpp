@@ -68,9 +68,7 @@ void planner::collect(node* root) {
 
 bool planner::moves_elements(const node* user, std::size_t operand) {
   if (user->code == op::iterate && operand >= user->facts->loop->states.size() && user->facts->loop->moves) return true;
-  const bool same = is_elementwise(user->code) || user->code == op::call || user->code == op::result ||
-                    user->code == op::iterate ||
-                    (user->code == op::update && operand == 0);
+  const bool same = reads_own_element(user, operand) || (user->code == op::update && operand == 0);
   return !same || user->extents != user->operands()[operand]->extents;
 }
 
@@ -97,7 +95,9 @@ void planner::weigh(std::uint32_t k) {
   item& i = items_[k];
   if (is_decided(i.n, decision::what::store)) mark(i, cut_reason::overlap);
   if (i.n->code == op::scatter) mark(i, cut_reason::scatter);
+  if (writes_trail(i)) mark(i, cut_reason::loop);
   keep_options_apart(i);
+  store_read_anywhere(i);
   i.home = {};
   open_rows(i);
   sum_operands(i);
@@ -116,12 +116,28 @@ void planner::weigh(std::uint32_t k) {
 
 /// Compiler options hold for a whole launch: a call that has some runs alone, between stored operands and results.
 void planner::keep_options_apart(item& i) {
-  if ((i.n->code == op::call || i.n->code == op::reduce_call) && !i.n->facts->kernel->options.empty())
+  if ((is_fused_call(i.n->code) || i.n->code == op::reduce_call) && !i.n->facts->kernel->options.empty())
     for (node* x : i.n->operands()) store(x, cut_reason::options);
   if (i.n->code != op::result || i.n->operands()[0]->code == op::iterate) return;
   if (i.n->operands()[0]->facts->kernel->options.empty()) return;
   i.alone = i.n->operands()[0];
   mark(i, cut_reason::options);
+}
+
+/// What a string kernel reads anywhere is read from memory.
+void planner::store_read_anywhere(item& i) {
+  if (i.n->code != op::raw_call && i.n->code != op::iterate) return;
+  for (std::size_t k = 0; k < i.n->operand_count; ++k) {
+    node* x = i.n->operands()[k];
+    const bool whole = i.n->code == op::raw_call
+                           ? reads_anywhere(i.n, k)
+                           : std::ranges::find(i.n->facts->loop->whole, x) != i.n->facts->loop->whole.end();
+    if (!whole || x->values() || items_[at(x)].stored) continue;
+    const node* viewed = x->code == op::view ? x->operands()[0] : nullptr;
+    if (viewed && in_memory(viewed)) continue;  // strides tell where its elements are
+    stale_ = true;
+    mark(items_[at(x)], cut_reason::raw);
+  }
 }
 
 void planner::sum_operands(item& i) {
@@ -148,7 +164,7 @@ void planner::sum_operands(item& i) {
   }
   i.work += i.n->code == op::join || i.n->code == op::update ? 1 : own_operations(i.n);
   if (i.n->code == op::iterate) i.work = i.cost = 1 << 20;  // nobody wants to run it twice
-  if (i.n->code == op::scatter) ++i.level;  // after the launch that may have to copy the base
+  if (i.n->code == op::scatter || writes_trail(i)) ++i.level;  // after the launch that may have to copy the base
 }
 
 /// Instructions for the node itself: also for asking where among its pieces an element lies.
@@ -217,7 +233,7 @@ item* planner::storable(node* x) {
   while (!x->values()) {
     item& s = items_[at(x)];
     if (s.stored || x->code == op::scalar || x->code == op::iota) return nullptr;
-    if (x->code == op::call || x->code == op::reduce_call || x->code == op::iterate) return nullptr;
+    if (is_fused_call(x->code) || x->code == op::reduce_call || x->code == op::iterate) return nullptr;
     if (x->code != op::view && x->code != op::reshape) return &s;
     x = x->operands()[0];
   }
@@ -225,7 +241,8 @@ item* planner::storable(node* x) {
 }
 
 void planner::store_if_costly(item& i) {
-  if (i.n->code == op::call || i.n->code == op::reduce_call || i.n->code == op::iterate || i.n->code == op::scalar) return;
+  if (is_fused_call(i.n->code) || i.n->code == op::reduce_call || i.n->code == op::iterate || i.n->code == op::scalar)
+    return;
   const bool computes = i.n->code != op::view && i.n->code != op::reshape && i.n->code != op::gather &&
                         i.n->code != op::join;
   if (!computes) return;
@@ -253,6 +270,7 @@ std::string_view to_string(cut_reason r) {
     case cut_reason::inputs: return "inputs: the kernel would read more arrays than the limit";
     case cut_reason::recompute: return "recompute: several views of it would each compute it again";
     case cut_reason::options: return "options: a string kernel with compiler options of its own runs alone";
+    case cut_reason::raw: return "raw: a string kernel reads any of its elements, which takes memory";
     case cut_reason::scatter: return "scatter: written at computed places, which takes memory";
     case cut_reason::overlap: return "overlap: other elements of what it is written to are read for it";
     case cut_reason::reduction: return "reduction: those who read its result don't run over the same rows";

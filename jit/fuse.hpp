@@ -14,7 +14,7 @@ namespace sinter::jit {
 
 /// Why a value is written to memory although nobody asked for it.
 enum class cut_reason : std::uint8_t {
-  operations, inputs, recompute, reduction, scan, loop, options, scatter, overlap
+  operations, inputs, recompute, reduction, scan, loop, options, scatter, overlap, raw
 };
 std::string_view to_string(cut_reason r);
 

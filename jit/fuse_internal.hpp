@@ -31,7 +31,9 @@ struct item {
   std::uint32_t shifted_uses = 0;  ///< moved ones that read it elsewhere than at the elements of one broadcast
   // Reductions and scans that run in the launch of whoever uses this (rows.cpp):
   bool reduces = false;            ///< there are some
-  enum : std::uint8_t { no_loop, at_own_element, elsewhere } iterates = no_loop;  ///< it runs the loop of an op::iterate
+  enum : std::uint8_t { no_loop, at_own_element, elsewhere } iterates = no_loop;  ///< it runs the loop of an
+                                                                                  ///< op::iterate
+  const node* loop = nullptr;      ///< the op::iterate that these are trails of; then nothing else is among them
   bool scans = false;              ///< a scan is among them, along the one long axis that is not in rows
   std::uint32_t rows = 0;          ///< the axes of extent > 1 that they depend on
   std::uint8_t nesting = 0;        ///< loops in their loops
@@ -64,6 +66,7 @@ class planner {
   void count_uses();
   void weigh(std::uint32_t k);
   void keep_options_apart(item& i);
+  void store_read_anywhere(item& i);
   void sum_operands(item& i);
   static std::int32_t own_operations(const node* n);
   bool count_walk(std::int32_t& operations, std::int32_t& inputs);
@@ -83,11 +86,14 @@ class planner {
   static void close(item& i);
   void open_iterates(item& i);
   bool iterates(const target& t);
+  const node* loop_of(const target& t);
   bool fits_rows(const item& i, const item& s, std::uint32_t rows) const;
   bool reduces_in_rows(const item& i, const item& s) const;
   bool agree(const item& i, const item& first, const item& s, std::uint32_t rows) const;
   void open_reduction(item& i);
   void open_scan(item& i);
+  static void open_trail(item& i);
+  bool writes_trail(const item& i);
   void store_open_values(const item& i);
   bool store_rows(const item& s);
   static std::uint32_t looped_axes(const item& i);
@@ -98,7 +104,7 @@ class planner {
 
   // place.cpp: groups
   void group_stored();
-  void place_scatter(const item& i);
+  void place_written(const item& i);
   static bool pieces_alike(const node* n);
   bool place_join(node* n, std::uint32_t level);
   bool place_update(const item& i);

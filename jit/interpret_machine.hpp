@@ -1,5 +1,5 @@
-// The interpreter's machine: each instruction's values lie in an array of lanes. Lanes are neighbours along one dim: the
-// domain's inner one, or, where the domain has few elements, the innermost one of a loop.
+// The interpreter's machine: each instruction's values lie in an array of lanes. Lanes are neighbours along one dim:
+// the domain's inner one, or, where the domain has few elements, the innermost one of a loop.
 #pragma once
 
 #include "jit/interpret_internal.hpp"

@@ -1,5 +1,6 @@
 // Elementwise arithmetic of the interpreter.
 #include "jit/interpret_internal.hpp"
+#include "jit/philox.hpp"
 
 #include <cmath>
 #include <functional>
@@ -413,7 +414,7 @@ bool arithmetic(const inst& i, T* out, const T* a, const T* b, int n) {
 
 /// Boolean arithmetic is that of 0 and 1, where all but 0 is true; but not-x flips only the one bit.
 bool boolean_arithmetic(const inst& i, bool* out, const bool* a, const bool* b, int n) {
-  std::uint64_t wide[3][block];
+  std::uint64_t wide[3][block] = {};
   for (int l = 0; l < n; ++l) {
     wide[1][l] = a[l];
     wide[2][l] = b != nullptr && b[l];
@@ -439,6 +440,14 @@ bool evaluate_lanes(const inst& i, dtype from, void* out, const void* const (&ar
     const auto* c = static_cast<const T*>(args[2]);
     map(n, static_cast<T*>(out), [](bool p, T x, T y) { return p ? x : y; }, static_cast<const bool*>(args[0]), b, c);
     return true;
+  }
+  if constexpr (std::is_same_v<T, std::uint64_t>) {
+    if (info(i.code).typing == rule::words) {
+      const auto* c = static_cast<const T*>(args[2]);
+      if (i.code == op::random32) map(n, static_cast<T*>(out), philox::word32, a, b, c);
+      else map(n, static_cast<T*>(out), philox::word64, a, b, c);
+      return true;
+    }
   }
   if constexpr (is_integer_lane<T>) {
     if (i.code == op::shift_left || i.code == op::shift_right)

@@ -258,6 +258,11 @@ class verifier {
         expect(i.type == boolean && kernel_[i.arg[0]].code == op::bound, "the first operand is not a bound");
         expect_predicate(i.arg[1]);
         break;
+      case op::memory:
+        check_arity(i, 0, 0);
+        check_access(i, kernel_.parameters[kernel_.accesses[i.attr].pointer].kind == parameter_kind::output);
+        expect(static_cast<std::size_t>(kernel_.accesses[i.attr].column) < kernel_.checks.size(), "no check of its indices");
+        break;
       default: fail("has no place in a kernel");
     }
   }
@@ -401,6 +406,9 @@ class verifier {
       case rule::shift:
         expect(is_integer(i.type) && is_integer(type_of(i.arg[1])), "not an integer dtype");
         return expect_same(i, 0, 1, i.type);
+      case rule::words:
+        expect(i.type == (i.code == op::random32 ? u32 : u64), "not the dtype of the words");
+        return expect_same(i, 0, arity, u64);
       case rule::choice:
         expect_same(i, 0, 1, boolean);
         return expect_same(i, 1, arity, i.type);
@@ -418,6 +426,10 @@ class verifier {
 };
 
 }  // namespace
+
+bool draws_words(const kernel& k) {
+  return std::ranges::any_of(k.body, [](const inst& i) { return info(i.code).typing == rule::words; });
+}
 
 void verify(const kernel& k) { verifier(k).run(); }
 

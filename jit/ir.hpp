@@ -3,12 +3,12 @@
 // Semantics, the same on every executor:
 //   * Instructions run in table order, once per element of the domain; values are immutable (SSA). `loop` opens
 //     sequential loops over some dims, outermost first, and `end` closes them; nothing inside is visible after, but for
-//     the reductions in it (reduce_*, whose second operand is the loop), which are visible only then. A scan_* in a loop
-//     is what the reduction of its name would give for the iterations up to this one. Loops nest; several loops, one
-//     after another, may run over the same dims. Reductions may combine elements in any order.
-//   * A loop with an `iterate` is serial: its one dim counts up, one iteration after another. A `carry` in it is one of its
-//     states: in the first iteration its operand, then what the iteration before gave `iterate`. `result`s of iterate
-//     are the states after the loop. `proceed` takes an element out of the loop when its operand is false: what
+//     the reductions in it (reduce_*, whose second operand is the loop), which are visible only then. A scan_* in a
+//     loop is what the reduction of its name would give for the iterations up to this one. Loops nest; several loops,
+//     one after another, may run over the same dims. Reductions may combine elements in any order.
+//   * A loop with an `iterate` is serial: its one dim counts up, one iteration after another. A `carry` in it is one of
+//     its states: in the first iteration its operand, then what the iteration before gave `iterate`. `result`s of
+//     iterate are the states after the loop. `proceed` takes an element out of the loop when its operand is false: what
 //     comes after it in the iteration doesn't run for that element, and its states stay what they were. One that meets
 //     `proceed` in the last iteration its dim has leaves, too, and is reported as a bad index is. No reductions or
 //     scans belong to a serial loop.
@@ -41,18 +41,26 @@ struct user_kernel;
 /// Instructions, times the lanes they are written out for, that a compiler handles in about 0.1 s.
 inline constexpr int most_lanes_times_operations = 2000;
 
+/// Of a thread that moves 16 bytes.
+inline constexpr int most_lanes = 16;
+
+/// A cuda kernel's argument `aligned`: by access a bit, whether it is at whole vectors; from this bit on
+/// arguments::lead.
+inline constexpr std::uint32_t first_lead_bit = 60;
+
 enum class value : std::uint32_t { none = 0xffffffffu };
 constexpr std::uint32_t raw(value v) { return static_cast<std::uint32_t>(v); }
 
 struct inst {
   op code;
   dtype type;                 ///< of the result; i64 stands for "index type" in index, quotient and bound
-  op combine = op::buffer;    ///< atomic: how the value meets the element in memory
+  op combine = op::buffer;    ///< atomic: how the value meets the element in memory; memory: view when strides follow
   std::uint8_t reserved = 0;
   value arg[3] = {value::none, value::none, value::none};
   std::uint32_t attr = 0;     ///< by code: parameter (scalar, quotient's divisor, inside's size), form (index),
-                              ///< access (load, store, atomic), check (bound, proceed), call (call, reduce_call),
-                              ///< iteration (iterate), ordinal of an output (result) or state (carry), loop (loop)
+                              ///< access (load, store, atomic, memory), check (bound, proceed), call (call,
+                              ///< reduce_call), iteration (iterate), ordinal of an output (result) or state (carry),
+                              ///< loop (loop)
 };
 static_assert(sizeof(inst) == 20);
 
@@ -81,13 +89,13 @@ struct access {
   std::uint32_t form;
   std::uint32_t near = alone;  ///< another access of the same array and form, `shift` elements before this one
   std::int32_t shift = 0;      ///< in whole vectors, most of this one's elements are that one's, too
-  std::int32_t column = 0;      ///< staged: where in its row the form begins
+  std::int32_t column = 0;      ///< staged: where in its row the form begins; memory: the check of indices into it
   std::uint32_t staged = alone; ///< the staged rows that hold what it reads, but for what lies outside the own row
   static constexpr std::uint32_t alone = 0xffffffffu;
 };
 
-/// distribution::rows, unrolled: an array whose rows of `pitch` elements, one per element of the domain, lie end to end; a
-/// block fetches those of its threads together, into shared memory.
+/// distribution::rows, unrolled: an array whose rows of `pitch` elements, one per element of the domain, lie end to
+/// end; a block fetches those of its threads together, into shared memory.
 struct staged_rows {
   std::uint32_t pointer;  ///< parameter: the first row
   std::uint32_t pitch;
@@ -99,7 +107,8 @@ struct check {
   std::uint32_t size;     ///< parameter
 };
 
-/// Counters the kernel runs over: dims [0, domain_rank) make the domain (the last one innermost), the rest belong to loops.
+/// Counters the kernel runs over: dims [0, domain_rank) make the domain (the last one innermost), the rest belong to
+/// loops.
 struct dim {
   std::uint32_t extent;   ///< parameter
 };
@@ -110,14 +119,17 @@ struct loop_dims {
   std::uint32_t serial = 0;  ///< 1: an `iterate` ends each iteration
 };
 
-/// A user's kernel called with values, or a user's reduction; `result` instructions pick its outputs.
+/// A user's kernel called with values, or a user's reduction; `result` instructions pick its outputs. A raw parameter
+/// is a `memory`, its extents and, for a view, its strides in elements. Then come positions: i, n, the indices and n of
+/// _ind; and what given outputs were before.
 struct call {
   const user_kernel* kernel;
   std::uint32_t first, count;  ///< call_operands[first .. first + count)
   std::uint32_t outputs;
 };
 
-/// The end of a serial loop's iteration: its carries, what each will be in the next one, then its `proceed` if it has one.
+/// The end of a serial loop's iteration: its carries, what each will be in the next one, then its `proceed` if it has
+/// one.
 struct iteration {
   std::uint32_t first, count;  ///< call_operands[first .. first + count)
   std::uint32_t states;
@@ -151,7 +163,8 @@ enum class launch_phase : std::int64_t { whole, piece, rest };
 enum class distribution : std::uint8_t {
   elements,  ///< no loops, or each thread runs those of its element
   rows,      ///< a team of threads takes an element of the domain, and shares the iterations of its loops
-  columns,   ///< threads side by side take neighbours along the domain's inner dim, and those below share the iterations
+  columns,   ///< threads side by side take neighbours along the domain's inner dim, and those below share the
+             ///< iterations
 };
 
 struct parameter {
@@ -183,16 +196,21 @@ struct kernel {
   std::uint8_t lanes = 1;
   distribution over = distribution::elements;
   std::uint8_t split = 0;      ///< 1: the outermost loops may be cut in pieces, which several blocks or threads run
-  std::uint8_t kept = 0;       ///< rows: most vectors of a loop a thread gets; kept from one loop to the next. 0: any number
+  std::uint8_t kept = 0;       ///< rows: most vectors of a loop a thread gets; kept from one loop to the next. 0: any
+                               ///< number
   std::uint8_t whole = 0;      ///< rows, cuda: 1: the outermost loops' innermost extents are multiples of `lanes`
   std::uint8_t unrolled = 0;   ///< rows, cuda: if not 0, loops are short, and a thread runs those of so many elements
   std::uint16_t threads = 256; ///< of a cuda block
-  /// By instruction, when there are loops: equal numbers are one value, at the same iteration of loops over the same dims.
+  /// By instruction, when there are loops: equal numbers are one value, at the same iteration of loops over the same
+  /// dims.
   std::vector<std::uint32_t> origins;
 
   const inst& operator[](value v) const { return body[raw(v)]; }
   void clear();
 };
+
+/// Whether a kernel makes random words, four to a block: neighbours have blocks in common.
+bool draws_words(const kernel& k);
 
 /// One parameter's value; c128 needs all 16 bytes.
 union slot {
@@ -203,10 +221,19 @@ union slot {
 };
 
 /// The numbers of one launch, `slots[k]` for `parameters[k]`.
+/// How the threads of a block lie over neighbouring elements, when these are distributed.
+enum class block_form : std::uint8_t {
+  wide,    ///< along the inner dim, as far as there are elements
+  square,  ///< a warp: its elements take unequal times, near ones similar times
+  tall,    ///< over several rows: near rows read the same elements
+};
+
 struct arguments {
   std::vector<slot> slots;
   std::int64_t rows = 1, inner = 1;  ///< domain: product of the outer extents, and the innermost extent
   int cost = 1;
+  block_form blocks_over = block_form::wide;  ///< elements, cuda
+  int lead = 0;  ///< elements of a vector that lie before a row begins: then most pointers are at whole vectors
   // when loops are distributed:
   std::int64_t blocks = 1, pieces = 1;                ///< cuda blocks; pieces that each element's loops are cut into
   std::size_t workspace_bytes = 0, ticket_count = 0;  ///< what the pieces need

@@ -57,41 +57,52 @@ bool launch_order::arrange(const plan& p, const std::deque<lowered>& l, std::vec
   throw_internal_error("launches wait for each other");
 }
 
-void launch_order::note_use(const node* memory, std::uint32_t group, bool writes) {
-  epoch_map::entry& e = of_memory_.at(memory);
-  const std::uint32_t next = of_memory_.holds(e) ? e.value : 0xffffffffu;
-  of_memory_.set(e, memory, 0, static_cast<std::uint32_t>(uses_.size()));
-  uses_.push_back({group, next, writes});
+namespace {
+
+constexpr std::uint32_t no_use = 0xffffffffu;
+
+}  // namespace
+
+void launch_order::note_use(epoch_map& of_memory, const node* memory, std::uint32_t group) {
+  epoch_map::entry& e = of_memory.at(memory);
+  const std::uint32_t next = of_memory.holds(e) ? e.value : no_use;
+  if (next != no_use && uses_[next].group == group) return;
+  of_memory.set(e, memory, 0, static_cast<std::uint32_t>(uses_.size()));
+  uses_.push_back({group, next});
 }
 
-/// Per array: its writers in the plan's order, then its readers, then whoever takes its memory over.
+template <class F>
+void launch_order::each_use(epoch_map& of_memory, const node* memory, F&& f) {
+  const std::uint32_t* first = of_memory.find(memory);
+  for (std::uint32_t u = first ? *first : no_use; u != no_use; u = uses_[u].next) f(uses_[u].group);
+}
+
+/// Per array: its writers in the plan's order, then its readers, then whoever takes its memory over. Readers of one
+/// array don't look at each other, of whom there may be thousands.
 void launch_order::collect_edges(const plan& p, const std::deque<lowered>& l) {
   edges_.clear();
   uses_.clear();
-  of_memory_.clear();
+  writers_.clear();
+  readers_.clear();
   const auto connect = [&](std::uint32_t before, std::uint32_t after) {
     if (before != after) edges_.push_back({before, after});
   };
-  const auto each_use = [&](const node* memory, auto f) {
-    const std::uint32_t* first = of_memory_.find(memory);
-    for (std::uint32_t u = first ? *first : 0xffffffffu; u != 0xffffffffu; u = uses_[u].next) f(uses_[u]);
-  };
   for (std::uint32_t g = 0; g < p.count; ++g)
     for (const target& t : p.groups()[g].outputs) {
-      each_use(t.n, [&](const use& u) { connect(u.group, g); });
-      note_use(t.n, g, true);
+      each_use(writers_, t.n, [&](std::uint32_t w) { connect(w, g); });
+      note_use(writers_, t.n, g);
     }
   for (std::uint32_t g = 0; g < p.count; ++g)
     for (const pending_pointer& q : l[g].pointers) {
       if (l[g].ir.parameters[q.parameter].kind != parameter_kind::input) continue;
-      each_use(q.source, [&](const use& u) {
-        if (u.writes) connect(u.group, g);
-      });
-      note_use(q.source, g, false);
+      each_use(writers_, q.source, [&](std::uint32_t w) { connect(w, g); });
+      note_use(readers_, q.source, g);
     }
   for (std::uint32_t g = 0; g < p.count; ++g)
     for (const target& t : p.groups()[g].outputs)
-      if (t.giver) each_use(t.giver, [&](const use& u) { connect(u.group, g); });
+      if (t.giver)
+        for (epoch_map* uses : {&writers_, &readers_})
+          each_use(*uses, t.giver, [&](std::uint32_t u) { connect(u, g); });
 }
 
 }  // namespace sinter::jit

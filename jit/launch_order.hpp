@@ -23,18 +23,19 @@ class launch_order {
     std::uint32_t before, after;
   };
   void collect_edges(const plan& p, const std::deque<lowered>& l);
-  void note_use(const node* memory, std::uint32_t group, bool writes);
+  void note_use(epoch_map& of_memory, const node* memory, std::uint32_t group);
+  template <class F>
+  void each_use(epoch_map& of_memory, const node* memory, F&& f);
 
   /// Uses of one memory, as lists through uses_.
   struct use {
     std::uint32_t group, next;
-    bool writes;
   };
 
   std::vector<std::uint32_t> order_, waits_for_;
   std::vector<edge> edges_;
   std::vector<use> uses_;
-  epoch_map of_memory_;
+  epoch_map writers_, readers_;  ///< of a memory: its latest use of the kind
 };
 
 }  // namespace sinter::jit

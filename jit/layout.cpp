@@ -9,7 +9,8 @@ namespace sinter::jit {
 
 namespace {
 
-constexpr std::int64_t narrow_limit = (std::int64_t{1} << 31) - 4096;  // slack: a vector's last lane, a block's last row
+constexpr std::int64_t narrow_limit = (std::int64_t{1} << 31) - 4096;  // slack: a vector's last lane, a block's last
+                                                                       // row
 constexpr std::int64_t slack_of_loops = std::int64_t{1} << 24;         // a step over the threads of the whole device
 
 std::uint64_t packed_magic(std::int64_t divisor) {
@@ -122,6 +123,7 @@ void lowering::write_dims() {
 
 void lowering::write_forms() {
   kernel& k = out_->ir;
+  const bool draws = draws_words(k);  // where counters start at 0, compilers see which elements share a block of words
   for (const form_instance& instance : form_instances_) {
     const std::uint32_t f = instance.raw;
     form out{static_cast<std::uint32_t>(k.terms.size()), 0, form::no_offset};
@@ -135,15 +137,19 @@ void lowering::write_forms() {
     std::uint32_t at = instance.first;
     for (const linear_term& t : lin_.terms(raw_forms_[f]))
       if (!atoms_[t.atom].is_dim) add(term::computed | raw(values_of_forms_[at++]), t.factor);
-    if (raw_has_offset_[f]) out.offset = parameter(parameter_kind::offset, dtype::i64, raw_forms_[f].constant);
+    const std::int64_t offset = raw_forms_[f].constant;
+    const bool spelled = raw_has_offset_[f] && !(draws && offset == 0);
+    if (spelled) out.offset = parameter(parameter_kind::offset, dtype::i64, offset);
     k.forms.push_back(out);
   }
 }
 
-/// Whole vectors of 16 bytes of the widest element read or written along the inner dim; fewer when the code grows large.
+/// Whole vectors of 16 bytes of the widest element read or written along the inner dim; fewer when the code grows
+/// large.
 void lowering::choose_lanes() {
   kernel& k = out_->ir;
   const std::uint32_t inner = k.domain_rank - 1;
+  out_->numbers.blocks_over = k.iterations.empty() ? block_form::wide : block_form::square;
   if (!for_cuda_ || !k.loops.empty()) return;
   std::int64_t widest = 0;  // of the elements that are neighbours in memory
   std::vector<bool> unit(k.accesses.size());
@@ -197,14 +203,16 @@ void lowering::align_loops() {
   parameter(parameter_kind::aligned, dtype::u64, 0);
 }
 
-/// Stencils read an array several times, a few elements apart: whole vectors for the middle one of these reads, which most
-/// likely lies on a vector's boundary, hold most elements of the others.
+/// Stencils read an array several times, a few elements apart: whole vectors for the middle one of these reads, which
+/// most likely lies on a vector's boundary, hold most elements of the others.
 void lowering::find_near_accesses(const std::vector<bool>& unit) {
+  constexpr std::int64_t most_rows_shared = 8;
   kernel& k = out_->ir;
   const std::vector<pending_pointer>& at = out_->pointers;
   const auto plain_load = [&](std::size_t a) {
     return unit[a] && k.parameters[k.accesses[a].pointer].kind == parameter_kind::input && !conditional_[a];
   };
+  const std::size_t rows = final_extents_.size() > 1 ? final_extents_.size() - 2 : 0;  // the dim next to the inner one
   std::vector<std::uint32_t> alike;
   for (std::uint32_t a = 0; a < k.accesses.size(); ++a) {
     alike.clear();
@@ -216,6 +224,9 @@ void lowering::find_near_accesses(const std::vector<bool>& unit) {
     const std::uint32_t middle = alike[alike.size() / 2];
     for (const std::uint32_t b : alike) {
       const std::int64_t shift = at[b].offset - at[middle].offset;
+      const std::int64_t row = factor(raw_accesses_[raw_of_access_[b]].form, rows);
+      if (row != 0 && shift != 0 && shift % row == 0 && std::abs(shift / row) < most_rows_shared)
+        out_->numbers.blocks_over = block_form::tall;
       if (shift == 0 || std::abs(shift) >= k.lanes) continue;
       k.accesses[b].near = middle;
       k.accesses[b].shift = static_cast<std::int32_t>(shift);
@@ -265,16 +276,41 @@ void lowering::add_magic() {
   }
 }
 
+namespace {
+
+/// Rows that begin within a vector of memory, as those of an array without its rim do: threads take whole vectors all
+/// the same when the first one's begins outside. Stores count twice, since they can't be put together from neighbours.
+int find_lead(const lowered& l) {
+  int wanted[most_lanes] = {};
+  const auto lanes = static_cast<std::uintptr_t>(l.ir.lanes);
+  for (const pending_pointer& p : l.pointers) {
+    const parameter& x = l.ir.parameters[p.parameter];
+    const auto address = reinterpret_cast<std::uintptr_t>(l.numbers.slots[p.parameter].as_pointer);
+    if (!p.aligned_steps) continue;
+    wanted[address / static_cast<std::uintptr_t>(size_of(x.type)) % lanes] += x.kind == parameter_kind::output ? 2 : 1;
+  }
+  return static_cast<int>(std::ranges::max_element(wanted) - wanted);
+}
+
+}  // namespace
+
 void bind_pointers(lowered& l, void* (*memory_of)(void* context, const node* n), void* context) {
-  std::uint64_t aligned = 0;
-  std::uint32_t number = 0;
   for (const pending_pointer& p : l.pointers) {
     const std::int64_t size = size_of(l.ir.parameters[p.parameter].type);
     auto* address = static_cast<char*>(memory_of(context, p.source));
     if (address) address += p.offset * size;  // arrays without elements have no memory, nor anything to read
     l.numbers.slots[p.parameter].as_pointer = address;
-    const auto bytes = static_cast<std::uintptr_t>(size * l.ir.lanes);
-    if (p.aligned_steps && number < 64 && reinterpret_cast<std::uintptr_t>(address) % bytes == 0)
+  }
+  l.numbers.lead = l.ir.lanes > 1 && l.ir.over == distribution::elements ? find_lead(l) : 0;
+  if (l.ir.lanes == 1) return;
+  std::uint64_t aligned = static_cast<std::uint64_t>(l.numbers.lead) << first_lead_bit;
+  std::uint32_t number = 0;
+  for (const pending_pointer& p : l.pointers) {
+    const std::int64_t size = size_of(l.ir.parameters[p.parameter].type);
+    const auto address = reinterpret_cast<std::uintptr_t>(l.numbers.slots[p.parameter].as_pointer);
+    const auto before = static_cast<std::uintptr_t>(size * l.numbers.lead);
+    const auto vector = static_cast<std::uintptr_t>(size * l.ir.lanes);
+    if (p.aligned_steps && number < first_lead_bit && (address - before) % vector == 0)
       aligned |= std::uint64_t{1} << number;
     ++number;
   }

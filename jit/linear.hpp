@@ -1,6 +1,6 @@
 // Index arithmetic of lowering: linear forms over atoms, with the numbers of this launch.
-// An atom is a loop counter or a computed index (a gathered one, a quotient). Views act on vectors of forms, so that any
-// chain of slices, flips, transposes, broadcasts and reshapes over memory ends as one offset.
+// An atom is a loop counter or a computed index (a gathered one, a quotient). Views act on vectors of forms, so that
+// any chain of slices, flips, transposes, broadcasts and reshapes over memory ends as one offset.
 #pragma once
 
 #include <cstdint>

@@ -49,6 +49,7 @@ void lower(const group& what, const stored_values& stored, const options& how, b
 void lowering::run(const group& what, const stored_values& stored, const options& how, bool for_cuda,
                    lowered& out) {
   stored_ = &stored;
+  group_ = &what;
   how_ = &how;
   for_cuda_ = for_cuda;
   out_ = &out;
@@ -96,6 +97,7 @@ void lowering::run(const group& what, const stored_values& stored, const options
     const target& t = what.outputs[k];
     if (t.value->extents.size() != 0) prepare_store(t, k, what.has_loops ? map_of_target(t) : identity);
   }
+  if (what.lone) lower_value(what.lone, identity);
   find_conflicts();
   for (const pending_store& p : stores_) emit_store(p);
   arrange();
@@ -196,14 +198,18 @@ value lowering::lower_fresh(node* n, std::uint32_t map) {
     case op::gather: return lower_gather(n, map);
     case op::update: return lower_update(n, map);
     case op::join: return lower_join(n, map);
-    case op::call: return lower_call(n, map);
+    case op::call:
+    case op::raw_call:
+    case op::lone_call: return lower_call(n, map);
     case op::iterate: return lower_iterate(n, map);
+    case op::trail: return lower_trail(n, map);
     case op::state: return lower_state(n, map);
     case op::result: {
       const node* from = n->operands()[0];
       const value c = lower_value(n->operands()[0], map);
       const bool of_loop = from->code == op::iterate;
-      const std::uint32_t which = of_loop ? changing_state(n) : static_cast<std::uint32_t>(n->facts->output);
+      const auto output = static_cast<std::uint32_t>(output_of(n));
+      const std::uint32_t which = of_loop ? changing_state(n) : output;
       return emit_pure(make_inst(op::result, n->type, which, c));
     }
     default: break;
@@ -301,8 +307,46 @@ value lowering::whole_number(dtype type, int x) {
 
 value lowering::lower_call(node* n, std::uint32_t map) {
   std::vector<value> values;
-  for (node* x : n->operands()) values.push_back(lower_value(x, broadcast_map(map, n->extents, x->extents)));
-  return emit(make_inst(op::call, n->type, add_call(*n->facts->kernel, values)));
+  const user_kernel& u = *n->facts->kernel;
+  std::uint32_t whole = 0;  // raw parameters so far
+  for (std::size_t k = 0; k < n->operand_count; ++k) {
+    node* x = n->operands()[k];
+    if (!reads_anywhere(n, k)) {
+      values.push_back(lower_value(x, broadcast_map(map, n->extents, x->extents)));
+      continue;
+    }
+    const std::uint32_t p = u.raw_parameter(whole++);
+    const std::size_t inputs = u.inputs.size();
+    lower_memory(x, {n->site, false, &u, p}, p < inputs ? nullptr : group_->written[p - inputs], values);
+  }
+  return emit(make_inst(op::call, n->type, add_call(u, values)));
+}
+
+/// What a user's kernel indexes itself: memory, its extents and, when it is a view, its strides in elements.
+void lowering::lower_memory(node* x, const check_site& site, node* written, std::vector<value>& values) {
+  node* from = written ? written : x;
+  std::int64_t offset = 0, strides[max_rank] = {};
+  const bool viewed = !written && !stored_->contains(x);
+  if (viewed) {
+    SINTER_CHECK(x->code == op::view && stored_->contains(x->operands()[0]));
+    from = x->operands()[0];
+    std::int64_t own[max_rank];
+    contiguous_strides(from->extents, own);
+    for (int k = 0; k < from->extents.rank(); ++k) {
+      const axis_map& m = x->facts->view[static_cast<std::size_t>(k)];
+      offset += m.offset * own[k];
+      if (m.axis >= 0) strides[m.axis] += m.step * own[k];
+    }
+  }
+  const std::uint32_t p = parameter(written ? parameter_kind::output : parameter_kind::input, x->type);
+  const std::uint32_t check = add_check(x->extents.size(), site);
+  raw_accesses_.push_back({{p, from, offset, false}, raw_form(lin_.constant(0), false), 0, check});
+  inst i = make_inst(op::memory, x->type, static_cast<std::uint32_t>(raw_accesses_.size() - 1));
+  i.combine = viewed ? op::view : op::buffer;
+  if (!written) loads_.push_back({from, recorded_load::anywhere});
+  values.push_back(emit(i));
+  for (const std::int64_t e : x->extents) values.push_back(number(dtype::i64, scalar(e)));
+  for (int k = 0; viewed && k < x->extents.rank(); ++k) values.push_back(number(dtype::i64, scalar(strides[k])));
 }
 
 std::uint32_t lowering::add_call(const user_kernel& u, std::span<const value> values) {
@@ -316,7 +360,8 @@ std::uint32_t lowering::add_call(const user_kernel& u, std::span<const value> va
 std::uint32_t lowering::space_of_loops(std::uint32_t parent, std::span<const std::int64_t> extents) {
   for (std::uint32_t s = 1; s < spaces_.size(); ++s) {
     const space_info& known = spaces_[s];
-    bool same = known.parent == parent && known.count == extents.size() && !known.serial;
+    const bool shared = !known.serial || known.iterate != value::none;  // or a loop that stores on the way
+    bool same = known.parent == parent && known.count == extents.size() && shared;
     for (std::uint32_t k = 0; same && k < known.count; ++k) same = dims_[known.first + k].extent == extents[k];
     if (same) return s;
   }
@@ -339,83 +384,6 @@ std::uint32_t lowering::add_check(std::int64_t size, const check_site& site) {
   out_->ir.checks.push_back({parameter(parameter_kind::size, dtype::i64, size)});
   out_->check_sites.push_back(site);
   return static_cast<std::uint32_t>(out_->ir.checks.size() - 1);
-}
-
-/// The map of what reduction n, at `map`, reads in its loops over `space`; with `first`, in their first iteration.
-std::uint32_t lowering::map_inside(const node* n, std::uint32_t map, std::uint32_t space, bool first) {
-  const attribute& facts = *n->facts;
-  std::vector<linear> forms;
-  int at = 0;
-  std::uint32_t dim = spaces_[space].first;
-  for (int axis = 0; axis < n->operands()[0]->extents.rank(); ++axis) {
-    if (facts.reduced >> axis & 1) {
-      const bool counts = !first && n->operands()[0]->extents[axis] != 1;
-      forms.push_back(counts ? lin_.atom(dims_[dim++].atom) : lin_.constant(0));
-      if (facts.keep_dims) ++at;
-    } else {
-      forms.push_back(map_form(map, at++));
-    }
-  }
-  return intern(forms, maps_[map].predicate);
-}
-
-value lowering::lower_reduction(node* n, std::uint32_t map) {
-  const shape& source = n->operands()[0]->extents;
-  std::vector<std::int64_t> extents;  // axes of extent 1 count nothing, whatever else is of their rank
-  for (int axis = 0; axis < source.rank(); ++axis)
-    if ((n->facts->reduced >> axis & 1) && source[axis] != 1) extents.push_back(source[axis]);
-  if (extents.empty()) extents.push_back(1);
-  // Of nothing: what stands outside of an empty loop must not be read either.
-  const bool nothing = std::ranges::find(extents, 0) != extents.end();
-  if (nothing && n->code != op::reduce_call)
-    return whole_number(n->type, n->code == op::reduce_prod || n->code == op::reduce_all);
-  const std::uint32_t space = space_of_loops(space_around(n, map), extents);
-  if (n->code == op::reduce_deviations) return lower_deviations(n, map, space);
-  const std::uint32_t inside = map_inside(n, map, space, false);
-  std::vector<value> values;
-  for (node* x : n->operands()) values.push_back(nothing ? whole_number(x->type, 0) : lower_value(x, inside));
-  if (n->code != op::reduce_call) return emit_pure(make_inst(n->code, n->type, space, values[0]));
-  // The space goes where the arranged instruction has its loop.
-  return emit(make_inst(n->code, n->type, add_call(*n->facts->kernel, values), values[0], value{space}));
-}
-
-/// One pass over numbers however far from zero (Chan, Golub and LeVeque 1983, "Algorithms for computing the sample
-/// variance"): sums of x - s and of its square, in f64, for a shift s among the x, here the first. Since s is one of them,
-/// (s - mean)^2 is part of what is summed, and cancelling loses no more than a few digits of f64.
-value lowering::lower_deviations(node* n, std::uint32_t map, std::uint32_t space) {
-  node* source = n->operands()[0];
-  const auto wide = [&](value x) {
-    return source->type == dtype::f64 ? x : emit_pure(make_inst(op::convert, dtype::f64, 0, x));
-  };
-  const auto apply = [this](op code, value a, value b) { return emit_pure(make_inst(code, dtype::f64, 0, a, b)); };
-  const value shift = wide(lower_value(source, map_inside(n, map, space, true)));
-  const value away = apply(op::subtract, wide(lower_value(source, map_inside(n, map, space, false))), shift);
-  const op adds = source->type == dtype::f64 ? op::reduce_sum : op::reduce_plain_sum;  // f32 needs no digits past f64's
-  const value sum = emit_pure(make_inst(adds, dtype::f64, space, away));
-  const value squares = emit_pure(make_inst(adds, dtype::f64, space, apply(op::multiply, away, away)));
-  std::int64_t count = 1;
-  for (std::uint32_t d = 0; d < spaces_[space].count; ++d) count *= dims_[spaces_[space].first + d].extent;
-  const value mean = apply(op::divide, sum, number(dtype::f64, scalar(static_cast<double>(count))));
-  const value spread = apply(op::subtract, squares, apply(op::multiply, sum, mean));
-  const value positive = apply(op::maximum, spread, whole_number(dtype::f64, 0));
-  // Squares past the range of f64 are infinity, not infinity - infinity.
-  const auto is = [this](op code, value a, value b) { return emit_pure(make_inst(code, dtype::boolean, 0, a, b)); };
-  const value bounded = is(op::isfinite, squares, value::none);
-  const value keep = is(op::logical_or, bounded, is(op::logical_not, is(op::isfinite, sum, value::none), value::none));
-  const value found = emit_pure(make_inst(op::select, dtype::f64, 0, keep, positive, squares));
-  return n->type == dtype::f64 ? found : emit_pure(make_inst(op::convert, n->type, 0, found));
-}
-
-/// Scans are read where their own loop stands: the plan sees to it.
-value lowering::lower_scan(node* n, std::uint32_t map) {
-  const linear along = map_form(map, n->facts->axis);
-  SINTER_CHECK(along.constant == 0 && along.count == 1);
-  const linear_term t = lin_.terms(along)[0];
-  SINTER_CHECK(t.factor == 1 && atoms_[t.atom].is_dim);
-  const raw_dim d = dims_[atoms_[t.atom].dim];
-  SINTER_CHECK(d.space != 0 && spaces_[d.space].count == 1 && d.extent == n->extents[n->facts->axis]);
-  const value v = lower_value(n->operands()[0], map);
-  return emit_pure(make_inst(n->code, n->type, d.space, v));
 }
 
 std::uint32_t lowering::innermost(std::uint32_t a, std::uint32_t b) const {

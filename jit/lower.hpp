@@ -1,6 +1,6 @@
 // Lowering: a group of nodes over one domain -> kernel IR, and apart from it the numbers of this launch.
-// Runs at every evaluation (it is as cheap as hashing the graph would be), so nothing here builds text or allocates once
-// its buffers have grown.
+// Runs at every evaluation (it is as cheap as hashing the graph would be), so nothing here builds text or allocates
+// once its buffers have grown.
 #pragma once
 
 #include "jit/engine.hpp"
@@ -48,6 +48,8 @@ struct group {
   bool has_loops = false;           ///< reductions or scans are among what is computed
   bool beside_previous = false;     ///< part of one domain with the group before: they share a launch
   std::optional<box> part = {};     ///< of the domain; none: all of it
+  node* lone = nullptr;             ///< a lone_call, which runs whatever of its results is among the outputs ...
+  std::span<node* const> written = {};  ///< ... and the memory of its raw outputs, by output
   runtime::device* owner() const { return outputs[0].n->owner; }
   shape domain() const {
     if (part) return part->extents;
@@ -60,6 +62,8 @@ struct group {
 struct check_site {
   place at;                 ///< where the index, or the loop, was written
   bool iterations = false;  ///< the check counts a loop's iterations; else it is an index's
+  const user_kernel* kernel = nullptr;  ///< whose text has the index ...
+  std::uint32_t parameter = 0;          ///< ... into which of its parameters, outputs after inputs
 };
 
 /// Everything about one launch but the compiled function.

@@ -1,7 +1,7 @@
 // The state of one lowering. Values are made first, as a graph: each belongs to the innermost loops whose counters it
-// depends on, its space, whoever asks for it (lower.cpp, maps.cpp, pieces.cpp). Then come loops: arrange.cpp puts what each space
-// computes into as few of them as reductions, which need all of a loop, allow. At last dims are merged, strides
-// classified and parameters numbered (layout.cpp), and loops spread over threads (distribute.cpp).
+// depends on, its space, whoever asks for it (lower.cpp, maps.cpp, pieces.cpp). Then come loops: arrange.cpp puts what
+// each space computes into as few of them as reductions, which need all of a loop, allow. At last dims are merged,
+// strides classified and parameters numbered (layout.cpp), and loops spread over threads (distribute.cpp).
 #pragma once
 
 #include "jit/epoch_map.hpp"
@@ -34,7 +34,7 @@ struct space_info {
   std::uint32_t depth;
   bool serial = false;                 ///< the loop of an iterate, shared with nothing else
   value proceed = value::none;         ///< serial: what made after it waits for
-  value iterate = value::none;         ///< serial: the end of an iteration
+  value iterate = value::none;         ///< serial, with stores on the way: the end of an iteration
 };
 
 /// A vector of forms, one per axis of some node, and the condition under which they are valid.
@@ -73,13 +73,15 @@ struct pending_store {
 
 struct recorded_load {
   const node* from;
-  std::uint32_t map;
+  std::uint32_t map;  ///< anywhere: by a user's kernel
+  static constexpr std::uint32_t anywhere = 0xffffffffu;
 };
 
 /// An access by raw form; loops that compute its index again each have their own access to the same pointer.
 struct raw_access {
   pending_pointer pointer;
   std::uint32_t form, map;
+  std::uint32_t check = 0;  ///< memory: of the indices into it
 };
 
 /// By depth of nesting, how many loops there must have run before a value can be computed.
@@ -113,6 +115,7 @@ class lowering {
   value lower_elementwise(node* n, std::uint32_t map);
   value lower_gather(node* n, std::uint32_t map);
   value lower_call(node* n, std::uint32_t map);
+  void lower_memory(node* x, const check_site& site, node* written, std::vector<value>& values);
   std::uint32_t add_call(const user_kernel& u, std::span<const value> values);
   value lower_reduction(node* n, std::uint32_t map);
   value lower_deviations(node* n, std::uint32_t map, std::uint32_t space);
@@ -145,6 +148,8 @@ class lowering {
   std::uint32_t with_predicate(std::uint32_t map, value predicate);
   std::uint32_t needed_map(const node* n, std::uint32_t map);
   value lower_iterate(node* n, std::uint32_t map);
+  value lower_trail(node* n, std::uint32_t map);
+  value lower_iteration(node* n, std::uint32_t map, std::uint32_t space);
   std::uint32_t space_around(const node* n, std::uint32_t map) const;
   value lower_state(node* n, std::uint32_t map);
   static std::uint32_t changing_state(const node* n);
@@ -172,6 +177,7 @@ class lowering {
   // arrange.cpp: loops
   void arrange();
   void find_stages();
+  void store_on_the_way();
   std::vector<value> needed_for(std::uint32_t space, std::span<const value> sinks);
   void run_space(std::uint32_t space, std::span<const value> sinks, value loop);
   void run_loop(std::uint32_t space, std::span<const value> sinks);
@@ -240,6 +246,7 @@ class lowering {
   std::int64_t pitch_of_rows(std::uint32_t access_number, std::int64_t trips, std::int64_t elements) const;
 
   const stored_values* stored_ = nullptr;
+  const group* group_ = nullptr;
   const options* how_ = nullptr;
   bool for_cuda_ = false;
   lowered* out_ = nullptr;

@@ -9,7 +9,7 @@ namespace sinter::jit {
 /// How an operation finds its dtypes; see typing.hpp.
 enum class rule : std::uint8_t {
   none, number, orderable, magnitude, inexact, real, rounding, complex, part, pair, equality, compare, test, test_real,
-  logical, bits, shift, choice, reduce_sum, reduce_order, reduce_index, reduce_spread
+  logical, bits, shift, words, choice, reduce_sum, reduce_order, reduce_index, reduce_spread
 };
 
 enum class op : std::uint8_t {
@@ -35,6 +35,8 @@ inline constexpr op_info op_table[] = {
 constexpr const op_info& info(op code) { return op_table[static_cast<int>(code)]; }
 /// Whether each element of the result needs just the same element of each operand.
 constexpr bool is_elementwise(op code) { return code >= op::add && code <= op::convert; }
+/// Whether it is a call of a user's kernel that fuses with what surrounds it.
+constexpr bool is_fused_call(op code) { return code == op::call || code == op::raw_call; }
 constexpr bool is_reduction(op code) { return code >= op::reduce_sum && code <= op::reduce_call; }
 constexpr bool is_scan(op code) { return code >= op::scan_sum && code <= op::scan_max; }
 

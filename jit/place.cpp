@@ -30,7 +30,7 @@ void planner::group_stored() {
     const item& i = items_[k];
     if (!i.stored && !i.wanted) continue;
     if (i.stored) plan_->in_memory.set(plan_->in_memory.at(i.n), i.n, 0, 1);
-    if (i.n->code == op::scatter) place_scatter(i);
+    if (i.n->code == op::scatter || writes_trail(i)) place_written(i);
     else if (i.n->code == op::join && place_join(i.n, i.level)) continue;
     else if (i.n->code != op::update || !place_update(i))
       place({i.n, i.n, nullptr, last_reader_of(i)}, i.level, i.alone);
@@ -38,8 +38,8 @@ void planner::group_stored() {
   std::ranges::stable_sort(plan_->groups(), {}, &group::level);
 }
 
-/// The base of a scatter is copied first when its memory can't be taken over.
-void planner::place_scatter(const item& i) {
+/// The base of a scatter, or of what a loop stores on the way, is copied first when its memory can't be taken over.
+void planner::place_written(const item& i) {
   node *base = i.n->operands()[0], *values = i.n->operands()[1];
   const bool takes = may_take(i.n, base);
   if (takes) take(base);
@@ -160,10 +160,14 @@ bool planner::iterates(const target& t) {
   return i.iterates != item::no_loop && (t.value == t.n || !i.stored);
 }
 
+/// The op::iterate that stores this target on the way, if one does.
+const node* planner::loop_of(const target& t) { return has_loops(t) ? items_[at(t.value)].loop : nullptr; }
+
 /// Whether a target can be computed over the domain of a group, by loops or without. Loops of op::iterate don't stand
 /// beside loops that threads share, but in them.
 bool planner::same_domain(const group& g, const target& t) {
   const bool loops = has_loops(t);
+  if (std::ranges::any_of(g.outputs, [&](const target& other) { return loop_of(other) != loop_of(t); })) return false;
   const shape& extents = t.value->extents;
   if (!g.has_loops && !loops) return g.outputs[0].value->extents == extents;
   if (!g.has_loops) {

@@ -128,6 +128,9 @@ class printer {
                            i.attr, condition(i.arg[1]));
       case op::load:
         return fmt::format("load {}{}", element(i.attr), condition(i.arg[0]));
+      case op::memory:
+        return fmt::format("memory {}{}, check {}", parameter(kernel_.accesses[i.attr].pointer),
+                           i.combine == op::view ? " with strides" : "", kernel_.accesses[i.attr].column);
       case op::loop: {
         const loop_dims& l = kernel_.loops[i.attr];
         return fmt::format("{}loop {}", l.serial ? "serial " : "", range(l.first, l.count));

@@ -1,6 +1,7 @@
 // Reductions and scans inside a launch. What a value's own reductions give depends on some of its axes, its rows: a
 // launch whose domain is the rows computes them once for each, whatever runs along the other axes.
 #include "jit/fuse_internal.hpp"
+#include "jit/user_kernel.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -9,8 +10,9 @@ namespace sinter::jit {
 
 namespace {
 
-// Rows that keep a large device busy; with fewer, what is reduced is stored, to be split over more threads than a row can
-// have, unless a row takes less time than the launches it saves (an H200's multiprocessor reads 32768 f32 in about 2 us).
+// Rows that keep a large device busy; with fewer, what is reduced is stored, to be split over more threads than a row
+// can have, unless a row takes less time than the launches it saves (an H200's multiprocessor reads 32768 f32 in about
+// 2 us).
 constexpr std::int64_t least_rows = 128, most_trips_of_few_rows = 1 << 15;
 // The longest loop that is repeated inside another one.
 constexpr std::int64_t most_nested_trips = 32;
@@ -90,6 +92,7 @@ std::uint32_t reduced_mask(std::uint32_t rows, const node* reduction) {
 /// Whether `user` reads its operand at one place per element of it, wherever that is.
 bool planner::keeps_rows(const node* user, std::size_t operand) {
   if (user->code == op::view) return !std::ranges::any_of(user->facts->view, moves);
+  if (user->code == op::raw_call) return reads_own_element(user, operand);
   return is_elementwise(user->code) || user->code == op::call || user->code == op::result || is_reduction(user->code) ||
          is_scan(user->code) || (user->code == op::update && operand == 0);
 }
@@ -130,7 +133,7 @@ void planner::open_rows(item& i) {
     const node* x = n->operands()[k];
     if (x->values()) continue;
     const item& s = items_[at(x)];
-    if (s.stored || !s.reduces) continue;
+    if (s.stored || !s.reduces || (k == 1 && writes_trail(i))) continue;
     const std::optional<std::uint32_t> rows = rows_through(n, k, s);
     if (!rows || !fits_rows(i, s, *rows)) {
       store_rows(s);
@@ -147,6 +150,7 @@ void planner::open_rows(item& i) {
     if (!first || std::popcount(*rows) < std::popcount(i.rows)) i.rows = *rows;
     if (!first) first = &s;
     i.reduces = true;
+    i.loop = s.loop;
     i.scans |= s.scans;
     i.trips = std::max(i.trips, s.trips);
     i.passes = std::max(i.passes, s.passes);
@@ -154,12 +158,13 @@ void planner::open_rows(item& i) {
   open_iterates(i);
   if (is_reduction(n->code)) open_reduction(i);
   if (is_scan(n->code)) open_scan(i);
+  if (n->code == op::trail) open_trail(i);
 }
 
-/// Loops of op::iterate run for elements of the domain, or for each iteration of what reduces them; never for rows, beside
-/// loops that threads share.
+/// Loops of op::iterate run for elements of the domain, or for each iteration of what reduces them; never for rows,
+/// beside loops that threads share.
 void planner::open_iterates(item& i) {
-  const bool absorbs = is_reduction(i.n->code) || is_scan(i.n->code);
+  const bool absorbs = is_reduction(i.n->code) || is_scan(i.n->code) || i.n->code == op::trail;
   for (std::size_t k = 0; k < i.n->operand_count; ++k) {
     node* x = i.n->operands()[k];
     if (x->values()) continue;
@@ -175,6 +180,7 @@ void planner::open_iterates(item& i) {
 
 void planner::close(item& i) {
   i.reduces = i.scans = false;
+  i.loop = nullptr;
   i.iterates = item::no_loop;
   i.rows = 0;
   i.nesting = i.passes = 0;
@@ -183,6 +189,7 @@ void planner::close(item& i) {
 /// Whether the rows of operand s, which are `rows` for item i, are rows enough for a launch.
 bool planner::fits_rows(const item& i, const item& s, std::uint32_t rows) const {
   const std::uint32_t all = long_axes(i.n->extents);
+  if (s.loop && (is_reduction(i.n->code) || is_scan(i.n->code))) return false;
   if (s.scans && std::popcount(all & ~rows) != 1 && !is_reduction(i.n->code)) return false;
   if (is_reduction(i.n->code)) return reduces_in_rows(i, s);
   if (is_scan(i.n->code)) return !s.scans && (rows >> i.n->facts->axis & 1u) == 0;
@@ -206,6 +213,7 @@ bool planner::reduces_in_rows(const item& i, const item& s) const {
 
 /// Whether the operands' reductions can share item i's launch: over equal rows, or short ones repeated inside.
 bool planner::agree(const item& i, const item& first, const item& s, std::uint32_t rows) const {
+  if (first.loop != s.loop) return false;
   if (rows == i.rows) return true;
   if (i.scans || s.scans) return false;
   const bool inside = (rows & i.rows) == i.rows, around = (rows & i.rows) == rows;
@@ -250,6 +258,22 @@ void planner::open_scan(item& i) {
   i.reduces = i.scans = true;
 }
 
+/// An element runs the loop alone, and stores what it has after each iteration on the way.
+void planner::open_trail(item& i) {
+  const int axis = i.n->extents.rank() - 1;
+  i.rows = long_axes(i.n->extents) & ~(1u << axis);
+  i.trips = i.n->extents[axis];
+  i.reduces = i.scans = true;
+  i.loop = i.n->operands()[0];
+}
+
+/// Whether i is an array into which a loop stores on the way.
+bool planner::writes_trail(const item& i) {
+  if (i.n->code != op::update || i.n->operands()[1]->values()) return false;
+  const item& s = items_[at(i.n->operands()[1])];
+  return s.loop != nullptr && !s.stored;
+}
+
 /// Joined pieces are launched by themselves; what a scatter writes is stored first.
 void planner::store_open_values(const item& i) {
   if (i.n->code != op::scatter && i.n->code != op::iterate) return;
@@ -261,7 +285,7 @@ void planner::store_open_values(const item& i) {
 bool planner::store_rows(const item& s) {
   if (store(s.n, s.scans ? cut_reason::scan : cut_reason::reduction)) return true;
   bool any = false;
-  if (s.n->code == op::call)
+  if (is_fused_call(s.n->code))
     for (node* x : s.n->operands())
       if (!x->values() && !items_[at(x)].stored && items_[at(x)].reduces) any |= store_rows(items_[at(x)]);
   stale_ = true;  // else it is a view of what was stored after it had been weighed
@@ -285,11 +309,12 @@ bool planner::store_shared_rows() {
       if (store_home(i)) any = true;
       i.home = {static_cast<std::uint32_t>(k), i.level};
     }
-    if (!i.reduces && !joins_pieces) continue;
+    const bool by_itself = joins_pieces || writes_trail(i);
+    if (!i.reduces && !by_itself) continue;
     for (const node* x : i.n->operands()) {
       if (x->values() || items_[at(x)].stored || !items_[at(x)].reduces) continue;
       const auto own = static_cast<std::uint32_t>(at(x));
-      meet(items_[own], joins_pieces ? home{own, i.level} : i.home);
+      meet(items_[own], by_itself ? home{own, i.level} : i.home);
     }
   }
   return any;

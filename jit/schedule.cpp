@@ -15,6 +15,10 @@ constexpr std::int64_t rows_a_thread = 4;
 // Below about two waves of blocks on the largest GPUs, more blocks beat more rows a thread.
 constexpr std::int64_t blocks_to_spare = 2112;
 constexpr std::int64_t most_blocks_y = 65535;
+// A warp waits for the last of its elements: those of a square differ less than those of a row.
+constexpr std::int64_t width_of_square = 8;
+// A block of 8 rows reads 10 of an array where each element needs its neighbours, not 24.
+constexpr std::int64_t width_of_tall = 32;
 
 /// The width that leaves the fewest threads of a row idle; among equals the widest.
 std::int64_t block_width(std::int64_t across, std::int64_t threads) {
@@ -31,14 +35,17 @@ std::int64_t block_width(std::int64_t across, std::int64_t threads) {
 
 }  // namespace
 
-runtime::launch_shape schedule(std::int64_t rows, std::int64_t inner, int lanes, int cost, int threads) {
+runtime::launch_shape schedule(std::int64_t rows, std::int64_t inner, int lanes, int cost, int threads,
+                               block_form form) {
   runtime::launch_shape s;
   s.rows = rows;
   s.inner = inner;
   s.cost = cost;
   const std::int64_t across = (inner + lanes - 1) / lanes;
-  const std::int64_t all = threads != 0 ? threads : rows > 1 ? threads_of_rows : threads_of_one_row;
-  const std::int64_t x = rows > 1 ? block_width(across, all) : all;
+  const std::int64_t fit = rows > 1 && form != block_form::tall ? threads_of_rows : threads_of_one_row;
+  const std::int64_t all = threads != 0 ? threads : fit;
+  std::int64_t x = rows > 1 ? block_width(across, all) : all;
+  if (rows > 1 && form != block_form::wide) x = std::min(x, form == block_form::square ? width_of_square : width_of_tall);
   const std::int64_t y = all / x;
   const std::int64_t blocks_x = (across + x - 1) / x;
   const bool plenty = rows / (y * rows_a_thread) * blocks_x >= blocks_to_spare;

@@ -8,7 +8,8 @@
 
 namespace sinter::jit {
 
-/// Nobody else gets the device's scratch memory, or makes it grow, as long as this lives: until the launch is asked for.
+/// Nobody else gets the device's scratch memory, or makes it grow, as long as this lives: until the launch is asked
+/// for.
 struct scratch {
   void* workspace = nullptr;
   void* tickets = nullptr;  ///< zero: each launch leaves them so

@@ -1,6 +1,7 @@
 // Short rows that a thread each runs through. Their loops are unrolled, with the numbers that only loop counters meet
-// part of the kernel: which piece of a joined row an element comes from is then known when it is compiled. Where rows lie
-// end to end, a block fetches those of its threads together: neighbouring threads read far apart, a block one stretch.
+// part of the kernel: which piece of a joined row an element comes from is then known when it is compiled. Where rows
+// lie end to end, a block fetches those of its threads together: neighbouring threads read far apart, a block one
+// stretch.
 #include "jit/lower_internal.hpp"
 
 #include <algorithm>
@@ -80,8 +81,8 @@ void lowering::fix(std::uint32_t p) {
   out_->ir.parameters[p].number = static_cast<std::int32_t>(x);
 }
 
-/// The pitch of the rows that an access inside loops reads, each element of the domain its own; 0 when it reads anything
-/// else: its trailing axes must be counted by loops alone, the others by the domain.
+/// The pitch of the rows that an access inside loops reads, each element of the domain its own; 0 when it reads
+/// anything else: its trailing axes must be counted by loops alone, the others by the domain.
 std::int64_t lowering::pitch_of_rows(std::uint32_t access_number, std::int64_t trips, std::int64_t elements) const {
   const kernel& k = out_->ir;
   const pending_pointer& p = out_->pointers[access_number];

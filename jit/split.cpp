@@ -15,7 +15,8 @@ constexpr std::int64_t least_inner_split = 512;
 // The largest part begins where whole vectors of any dtype do.
 constexpr std::int64_t alignment_of_parts = 32;
 constexpr std::size_t most_nodes_looked_at = 512, most_cuts = 64;
-// A domain cut along several axes makes as many parts as there are combinations; past this, only the largest is cut out.
+// A domain cut along several axes makes as many parts as there are combinations; past this, only the largest is cut
+// out.
 constexpr std::size_t most_combinations = 4;
 
 /// A node as a part of the group's values: its index along each axis in terms of the domain's. Only maps that step by

@@ -33,6 +33,18 @@ void add(statistics& s, const counters& c) {
   s.bytes_to_device += get(c.bytes_to_device);
   s.bytes_to_host += get(c.bytes_to_host);
   s.synchronizations += get(c.synchronizations);
+  s.flushes += get(c.flushes);
+  s.disk_hits += get(c.disk_hits);
+  s.bundle_hits += get(c.bundle_hits);
+  s.misses_absent += get(c.misses_absent);
+  s.misses_damaged += get(c.misses_damaged);
+  s.misses_foreign += get(c.misses_foreign);
+  s.misses_refused += get(c.misses_refused);
+  s.misses_unloadable += get(c.misses_unloadable);
+  s.compile_microseconds += get(c.compile_microseconds);
+  s.load_microseconds += get(c.load_microseconds);
+  s.cache_bytes_read += get(c.cache_bytes_read);
+  s.cache_bytes_written += get(c.cache_bytes_written);
 }
 
 /// Hands a thread's counts over when it ends. What its later destructors count starts a set that is never handed over,

@@ -39,7 +39,8 @@ class element_emitter : public kernel_emitter {
   // ---- cuda ----
   void cuda_body(const std::string& x, const std::string& y, const std::string& rows_at_once) {
     const std::string_view I = index_type();
-    w_.line("const {0} first = ({0})({1}){2};", I, x, lanes_ > 1 ? fmt::format(" * {}", lanes_) : "");
+    const std::string vector = fmt::format(" * {} - ({})(aligned >> {})", lanes_, I, first_lead_bit);
+    w_.line("const {0} first = ({0})({1}){2};", I, x, lanes_ > 1 ? vector : "");
     w_.line("if (first >= {}) return;", extent(inner_dim()));
     instructions(placement::once);
     if (!has_rows()) return cuda_row();
@@ -57,11 +58,16 @@ class element_emitter : public kernel_emitter {
       return instructions(placement::element);
     }
     {
-      const auto whole = w_.block("if (first + {} <= {})", lanes_, extent(inner_dim()));
+      const auto whole = w_.block("if ({})", has_whole_vector());
       packed_row();
     }
-    const auto rest = w_.block("else for ({} i = first; i < {}; ++i)", index_type(), extent(inner_dim()));
+    const auto rest = w_.block("else for ({} i = first < 0 ? 0 : first; i < {} && i < first + {}; ++i)", index_type(),
+                               extent(inner_dim()), lanes_);
     instructions(placement::element);
+  }
+
+  std::string has_whole_vector() const {
+    return fmt::format("first >= 0 && first + {} <= {}", lanes_, extent(inner_dim()));
   }
 
   /// Whole vectors that are the same in every row are loaded before the loop over rows.
@@ -71,7 +77,7 @@ class element_emitter : public kernel_emitter {
       const inst& x = k_.body[v];
       if (!is_column(v)) continue;
       w_.line("pack<{}, {}> whole{} = {{}};", c_type(x.type), lanes_, x.attr);
-      w_.line("if (first + {} <= {}) whole{} = {};", lanes_, extent(inner_dim()), x.attr, pack_load(v));
+      w_.line("if ({}) whole{} = {};", has_whole_vector(), x.attr, pack_load(v));
     }
   }
 
@@ -102,7 +108,7 @@ class element_emitter : public kernel_emitter {
     {
       w_.line("#pragma unroll");
       const auto lane = w_.block("for (int lane = 0; lane < {}; ++lane)", lanes_);
-      if (lanes_need_index()) w_.line("const {} i = first + lane;", index_type());
+      if (lanes_need_index()) lane_counter("i");
       instructions(placement::element);
     }
     for (const inst& x : k_.body)
@@ -118,7 +124,7 @@ class element_emitter : public kernel_emitter {
       const inst& x = k_.body[v];
       if (place_[v] < placement::element || is_packed(x)) continue;
       if (x.code == op::index || x.code == op::load || x.code == op::store || x.code == op::atomic ||
-          x.code == op::bound)
+          x.code == op::bound || (x.code == op::call && !k_.checks.empty()))
         return true;
     }
     return false;
@@ -187,10 +193,30 @@ class element_emitter : public kernel_emitter {
     // Fault records, atomics and user code may hold what a vector loop can't.
     const bool shared = !k_.checks.empty() ||
                         std::ranges::any_of(k_.body, [](const inst& x) { return x.code == op::atomic; });
+    if (!shared && k_.calls.empty() && k_.loops.empty() && draws_words(k_)) return host_quads();
     if (!shared && k_.calls.empty()) w_.line("#pragma omp simd");
     else if (!shared) w_.line("#pragma GCC ivdep");
     const auto loop = w_.block("for (long long i = begin; i < end; ++i)");
     instructions(placement::element);
+  }
+
+  /// Four neighbours at a time, which share a block of random words: the compiler makes it once, for many fours at
+  /// once. Those before the first four and after the last are taken one by one.
+  void host_quads() {
+    {
+      const auto element = w_.definition("const auto element = [&](const long long i) __attribute__((always_inline))");
+      instructions(placement::element);
+    }
+    w_.line("const long long first = (begin + 3) / 4, last = end / 4;");
+    w_.line("#pragma omp simd");
+    {
+      const auto fours = w_.block("for (long long four = first; four < last; ++four)");
+      w_.line("#pragma GCC unroll 4");
+      w_.line("for (int k = 0; k < 4; ++k) element(four << 2 | k);");
+    }
+    const auto rest = w_.block("for (long long i = begin; i < end; ++i)");
+    w_.line("if (i == first * 4 && first < last) i = last * 4;");
+    w_.line("if (i < end) element(i);");
   }
 
   // ---- both ----
@@ -213,6 +239,7 @@ class element_emitter : public kernel_emitter {
 };
 
 std::unique_ptr<kernel_emitter> emitter_of(const kernel& k, const user_code& users, dialect d, writer& w) {
+  if (has_own_loop(k)) return make_own_loop_emitter(k, users, d, w);
   if (d == dialect::host && runs_in_lanes(k)) return make_host_lane_emitter(k, users, w);
   if (k.over == distribution::elements) return std::make_unique<element_emitter>(k, users, d, w);
   if (d == dialect::host) return make_host_loop_emitter(k, users, w);

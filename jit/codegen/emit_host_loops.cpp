@@ -145,6 +145,10 @@ class host_loop_emitter : public lane_emitter {
       if (!is_split()) w_.line("{} total{};", accumulator_of(v), v);
       w_.line("{} part{}[{}];", accumulator_of(v), v, lanes_);
       total_[v] = fmt::format("part{}[lane]", v);
+      if (!in_fours(l)) continue;
+      const std::string_view type = register_type(k_[k_.body[v].arg[0]].type);
+      w_.line("struct {{ {0} value; void add({0} x) {{ value = x; }} }} given{1}[{2}];", type, v, lanes_);
+      total_[v] = fmt::format("given{}[lane]", v);
     }
     {
       const std::string turns = range("turn", product(dims.first, dims.count - 1), down, of_down);
@@ -172,12 +176,43 @@ class host_loop_emitter : public lane_emitter {
     const bool all = of == "1";
     w_.line("long long first = {};", all ? "0" : fmt::format("{} * {} / {}", n, piece, of));
     w_.line("const long long last = {};", all ? n : fmt::format("{} * ({} + 1) / {}", n, piece, of));
+    if (in_fours(l)) return fours(l);
     {
       const auto vectors = w_.block("for (; first + {0} <= last; first += {0})", lanes_);
       vectorize(l);
       w_.line("for (int lane = 0; lane < {}; ++lane) step(first + lane, lane);", lanes_);
     }
     w_.line("for (; first < last; ++first) step(first, 0);");
+  }
+
+  /// Whether four neighbours are computed at a time, because they have a block of random words in common.
+  bool in_fours(const loop& l) const {
+    return lanes_ % 4 == 0 && draws_words(k_) && std::ranges::none_of(l.reductions, [&](std::uint32_t v) {
+             const op code = k_.body[v].code;
+             return code == op::reduce_argmin || code == op::reduce_argmax || code == op::reduce_call;
+           });
+  }
+
+  /// Values first, then what they go into: accumulators between fours of values are no vector code.
+  void fours(const loop& l) {
+    {
+      const auto take = w_.definition("const auto take = [&](const int lane) __attribute__((always_inline))");
+      w_.line("(void)lane;");
+      for (const std::uint32_t v : l.reductions) w_.line("part{0}[lane].add(given{0}[lane].value);", v);
+    }
+    w_.line("for (; first < last && first % 4 != 0; ++first) step(first, 0), take(0);");
+    {
+      const auto vectors = w_.block("for (; first + {0} <= last; first += {0})", lanes_);
+      vectorize(l);
+      {
+        const auto four = w_.block("for (int four = 0; four < {}; ++four)", lanes_ / 4);
+        w_.line("#pragma GCC unroll 4");
+        w_.line("for (int k = 0; k < 4; ++k) step((first / 4 + four) << 2 | k, four << 2 | k);");
+      }
+      w_.line("#pragma omp simd");
+      w_.line("for (int lane = 0; lane < {}; ++lane) take(lane);", lanes_);
+    }
+    w_.line("for (; first < last; ++first) step(first, 0), take(0);");
   }
 
   static std::string range(std::string_view counter, const std::string& n, const std::string& piece,

@@ -278,7 +278,7 @@ void row_emitter::step_function(const loop& l, const std::vector<bool>& needed) 
     const auto lanes = w_.block("for (int lane = 0; lane < {}; ++lane)", lanes_);
     const auto there = w_.block("if (lane < left)");
     const std::uint32_t d = lane_dim(l);
-    if (spells(d, needed, l, true)) w_.line("const {} d{} = first + lane;", I, d);
+    if (spells(d, needed, l, true)) lane_counter(fmt::format("d{}", d));
     loop_statements(l, needed, true);
   }
   for (const std::uint32_t v : stores) store_lanes(v, lane_dim(l));

@@ -194,8 +194,8 @@ void row_emitter::bring_near(const loop& l, std::uint32_t v) {
   w_.line("bring_near(&{}, {} < {});", pack_address(v, lane_dim(l), later), later, extent(nest_.innermost(l)));
 }
 
-/// A scan's values from its operand's. Each thread takes neighbours for it, so that one scan of the threads will do; what
-/// stands past the row's end comes last, and nothing after it is asked for.
+/// A scan's values from its operand's. Each thread takes neighbours for it, so that one scan of the threads will do;
+/// what stands past the row's end comes last, and nothing after it is asked for.
 void row_emitter::tile_scan(std::uint32_t v, std::size_t which) {
   const std::string type = accumulator_of(v), own = fmt::format("moved{}[k][lane]", v);
   std::int64_t bytes = 4;  // of the widest value any scan moves, which one memory serves: f16 in registers is f32

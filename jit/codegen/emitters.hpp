@@ -29,4 +29,8 @@ std::unique_ptr<kernel_emitter> make_host_loop_emitter(const kernel& k, const us
 std::unique_ptr<kernel_emitter> make_host_lane_emitter(const kernel& k, const user_code& users, writer& w);
 bool runs_in_lanes(const kernel& k);
 
+/// A user's kernel with code around the loop over its elements, which nothing is fused with.
+std::unique_ptr<kernel_emitter> make_own_loop_emitter(const kernel& k, const user_code& users, dialect d, writer& w);
+bool has_own_loop(const kernel& k);
+
 }  // namespace sinter::jit

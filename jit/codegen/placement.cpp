@@ -1,5 +1,7 @@
 #include "jit/codegen/placement.hpp"
 
+#include "jit/user_kernel.hpp"
+
 #include <algorithm>
 
 namespace sinter::jit {
@@ -37,6 +39,7 @@ class placer {
     if (i.code == op::index) p = std::max(p, of_form(i.attr));
     if (i.code == op::load) p = std::max(p, of_form(k_.accesses[i.attr].form));
     if (i.code == op::store || i.code == op::atomic) p = placement::element;
+    if (i.code == op::call && k_.calls[i.attr].kernel->runs_alone()) p = placement::element;  // it may write
     if (i.code == op::call || i.code == op::reduce_call)
       for (std::uint32_t a = 0; a < k_.calls[i.attr].count; ++a) use(k_.call_operands[k_.calls[i.attr].first + a]);
     if (i.code == op::iterate)

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <mutex>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #ifdef __GLIBC__
@@ -12,17 +14,30 @@
 namespace sinter::jit {
 
 namespace device {  // the files of jit/device, embedded when the library is built
-extern const std::string_view prelude, accumulate, access, atomics, complex, staging, team, users;
+extern const std::string_view prelude, accumulate, access, atomics, complex, random, raw, staging, team, users;
 }  // namespace device
 
 namespace {
 
+struct libm_function {
+  std::string_view name;
+  int arity;
+  bool vectors;  ///< x86-64 libmvec has it, right for NaN, infinities, subnormals and huge arguments, too
+};
+
+enum class form : unsigned char { single, plain, overload };  ///< "sinf", "sin", and the overload "sin" of float
+
+/// What text and mentions are is found out when the section is first taken: a process that loads its kernels from disk
+/// takes few.
 struct section {
   std::vector<std::string> names, needs;
   std::string condition;  ///< identifier that must be mentioned; empty: none
   bool by_call = false;   ///< taken when a kernel or `needs` names it, not when other sections do
   std::string text;
-  std::vector<std::string> mentions;
+  std::vector<std::string_view> mentions;  ///< in the text
+  bool finished = false;
+  const libm_function* declares = nullptr;
+  form as = form::plain;
 };
 
 constexpr bool starts_identifier(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
@@ -75,13 +90,6 @@ bool parse_marker(std::string_view line, dialect d, section& out) {
   return wanted.empty() || wanted == (d == dialect::cuda ? "cuda" : "host");
 }
 
-void finish(section& s, dialect d) {
-  while (!s.text.empty() && s.text.back() == '\n') s.text.pop_back();
-  replace_all(s.text, "SINTER_FUNCTION", d == dialect::cuda ? "__device__ __forceinline__" : "static inline");
-  replace_all(s.text, "SINTER_MEMBER", d == dialect::cuda ? "__device__ __forceinline__" : "inline");
-  each_identifier(s.text, [&](std::string_view word) { s.mentions.emplace_back(word); });
-}
-
 void parse_file(std::string_view text, bool by_call, dialect d, std::vector<section>& out) {
   bool wanted = false;
   while (!text.empty()) {
@@ -97,12 +105,6 @@ void parse_file(std::string_view text, bool by_call, dialect d, std::vector<sect
     }
   }
 }
-
-struct libm_function {
-  std::string_view name;
-  int arity;
-  bool vectors;  ///< x86-64 libmvec has it, right for NaN, infinities, subnormals and huge arguments, too
-};
 
 constexpr libm_function libm[] = {
     {"fabs", 1, false},     {"floor", 1, false},     {"ceil", 1, false},      {"trunc", 1, false},
@@ -130,8 +132,9 @@ bool has_libmvec() {
 #endif
 }
 
-/// Declarations of a libm function: "sinf", "sin", and the overload "sin" of float.
-void declare(const libm_function& f, bool vectors, std::vector<section>& out) {
+/// The declaration of a libm function in one form.
+std::string declaration(const libm_function& f, form as) {
+  static const bool vectors = has_libmvec();
   const std::string name(f.name), before = "extern \"C\" ";
   const std::string attribute = vectors && f.vectors ? "__attribute__((simd(\"notinbranch\"))) " : "";
   const auto list = [&](std::string_view each, bool named) {
@@ -143,42 +146,74 @@ void declare(const libm_function& f, bool vectors, std::vector<section>& out) {
     }
     return text;
   };
-  const auto add = [&](std::string provides, std::string condition, std::string text) {
-    section s;
-    s.names.push_back(std::move(provides));
-    s.condition = std::move(condition);
-    s.text = std::move(text);
-    out.push_back(std::move(s));
-  };
-  add(name + "f", "", before + attribute + "float " + name + "f(" + list("float", false) + ");");
-  add(name, "", before + attribute + "double " + name + "(" + list("double", false) + ");");
-  add(name, "float",
-      "static inline float " + name + "(" + list("float ", true) + ") { return " + name + "f(" + list("", true) +
-          "); }");
+  switch (as) {
+    case form::single: return before + attribute + "float " + name + "f(" + list("float", false) + ");";
+    case form::plain: return before + attribute + "double " + name + "(" + list("double", false) + ");";
+    case form::overload: break;
+  }
+  return "static inline float " + name + "(" + list("float ", true) + ") { return " + name + "f(" + list("", true) +
+         "); }";
+}
+
+void declare(const libm_function& f, std::vector<section>& out) {
+  for (const form as : {form::single, form::plain, form::overload}) {
+    section& s = out.emplace_back();
+    s.names.emplace_back(f.name);
+    if (as == form::single) s.names.back() += 'f';
+    if (as == form::overload) s.condition = "float";
+    s.declares = &f;
+    s.as = as;
+  }
+}
+
+void finish(section& s, dialect d) {
+  if (std::exchange(s.finished, true)) return;
+  if (s.declares) s.text = declaration(*s.declares, s.as);
+  while (!s.text.empty() && s.text.back() == '\n') s.text.pop_back();
+  replace_all(s.text, "SINTER_FUNCTION", d == dialect::cuda ? "__device__ __forceinline__" : "static inline");
+  replace_all(s.text, "SINTER_MEMBER", d == dialect::cuda ? "__device__ __forceinline__" : "inline");
+  each_identifier(s.text, [&](std::string_view word) { s.mentions.push_back(word); });
 }
 
 std::vector<section> make_sections(dialect d) {
   std::vector<section> all;
-  if (d == dialect::host) {
-    const bool vectors = has_libmvec();
-    for (const libm_function& f : libm) declare(f, vectors, all);
-  }
+  all.reserve(400);
+  if (d == dialect::host)
+    for (const libm_function& f : libm) declare(f, all);
   parse_file(device::prelude, false, d, all);
+  parse_file(device::random, false, d, all);
   parse_file(device::access, false, d, all);
   parse_file(device::accumulate, false, d, all);
   parse_file(device::team, false, d, all);
   parse_file(device::staging, false, d, all);
   parse_file(device::complex, true, d, all);
   parse_file(device::atomics, false, d, all);
+  parse_file(device::raw, false, d, all);
   parse_file(device::users, true, d, all);
-  for (section& s : all) finish(s, d);
   return all;
 }
 
-const std::vector<section>& sections(dialect d) {
-  static const std::vector<section> of[] = {make_sections(dialect::cuda), make_sections(dialect::host)};
-  return of[static_cast<int>(d)];
-}
+/// The sections, for one caller at a time.
+class section_list {
+ public:
+  explicit section_list(dialect d) : lock_(guard()), all_(of(d)) {}
+  std::vector<section>& all() { return all_; }
+
+ private:
+  static std::mutex& guard() {
+    static auto* const m = new std::mutex;
+    return *m;
+  }
+  static std::vector<section>& of(dialect d) {
+    static std::vector<section>* made[2] = {};
+    std::vector<section>*& list = made[static_cast<int>(d)];
+    if (!list) list = new std::vector<section>(make_sections(d));
+    return *list;
+  }
+
+  std::lock_guard<std::mutex> lock_;
+  std::vector<section>& all_;
+};
 
 /// One-line sections follow one another closely, others stand apart.
 void append(std::string& out, const section& s, bool& after_line) {
@@ -191,7 +226,8 @@ void append(std::string& out, const section& s, bool& after_line) {
 }  // namespace
 
 std::string prelude_for(std::string_view text, dialect d) {
-  const std::vector<section>& all = sections(d);
+  section_list list(d);
+  std::vector<section>& all = list.all();
   std::unordered_set<std::string_view> mentioned, called;
   each_identifier(text, [&](std::string_view word) { called.insert(word); });
   mentioned = called;
@@ -199,11 +235,12 @@ std::string prelude_for(std::string_view text, dialect d) {
   for (bool changed = true; changed;) {
     changed = false;
     for (std::size_t k = 0; k < all.size(); ++k) {
-      const section& s = all[k];
+      section& s = all[k];
       if (taken[k] || (!s.condition.empty() && !mentioned.contains(s.condition))) continue;
       const auto& words = s.by_call ? called : mentioned;
       if (std::ranges::none_of(s.names, [&](const std::string& name) { return words.contains(name); })) continue;
       taken[k] = changed = true;
+      finish(s, d);
       mentioned.insert(s.mentions.begin(), s.mentions.end());
       mentioned.insert(s.needs.begin(), s.needs.end());
       called.insert(s.needs.begin(), s.needs.end());
@@ -219,7 +256,11 @@ std::string prelude_for(std::string_view text, dialect d) {
 std::string whole_prelude(dialect d) {
   std::string out;
   bool after_line = false;
-  for (const section& s : sections(d)) append(out, s, after_line);
+  section_list list(d);
+  for (section& s : list.all()) {
+    finish(s, d);
+    append(out, s, after_line);
+  }
   return out;
 }
 

@@ -21,6 +21,22 @@ struct surroundings {
   std::string guard;     ///< what must hold for anything to be written; empty: nothing
 };
 
+/// Goes through the operands of an elementwise call, parameter by parameter (ir.hpp: call).
+class call_cursor {
+ public:
+  call_cursor(const kernel& k, const call& c) : kernel_(k), call_(c) {}
+  std::uint32_t next() { return at_++; }
+  /// The first of what input p is made of.
+  std::uint32_t next_input(std::size_t p);
+  /// A memory, and what tells of it.
+  std::uint32_t next_array(std::uint32_t rank);
+
+ private:
+  const kernel& kernel_;
+  const call& call_;
+  std::uint32_t at_ = 0;
+};
+
 class statements {
  public:
   statements(const kernel& k, const user_code& users, dialect d, writer& w)
@@ -55,6 +71,9 @@ class statements {
   /// The values of a reduction, or of a scan so far, from its accumulator.
   void found(std::uint32_t v);
 
+  /// Inside a cuda thread's loop over lanes: the counter of a lane's neighbour, from `first`, a multiple of the lanes.
+  void lane_counter(std::string_view name);
+
   std::string accumulator_of(std::uint32_t v) const;
   std::string total_of(std::uint32_t v) const;
   /// An iteration's number among all those of a loop, for arg-reductions.
@@ -62,6 +81,10 @@ class statements {
   std::string address(std::uint32_t access, std::string_view inner) const;
   /// One bit of the flags for each of the first 64 accesses; the rest go element by element.
   static std::string is_aligned(std::uint32_t access);
+  /// An operand of a call that is an array's memory, as the user's kernel sees it; where the loop stands is `position`.
+  std::string raw_array(const call& c, std::uint32_t operand, std::size_t rank, const std::string& position) const;
+  std::string struct_value(const call& c, std::uint32_t operand, std::size_t p) const;
+  std::string call_operand(const call& c, std::uint32_t k) const;
   /// "if (guard && v3) " or nothing.
   std::string condition(value predicate) const;
 
@@ -79,6 +102,9 @@ class statements {
   std::vector<std::string> known_, saved_;
   /// By reduction or scan of a loop that isn't sequential: its accumulator, as in "all3.r5".
   std::vector<std::string> total_;
+  /// What a call in a loop of the user's own calls, as in "each"; raw parameters and numbers are known there. Empty:
+  /// none.
+  std::string each_;
 
  private:
   std::string cuda_parameter(std::uint32_t p, const std::string& name) const;
@@ -89,13 +115,21 @@ class statements {
   void atomic(std::uint32_t v);
   void bound(std::uint32_t v);
   void user_call(std::uint32_t v);
+  void declare_outputs(std::uint32_t v);
+  std::string output(std::uint32_t v, std::uint32_t o) const;
   void proceed(std::uint32_t v);
   void iterate(std::uint32_t v);
   void declare_states(const loop_nest::loop& l);
   bool is_tight(const loop_nest::loop& l) const;
   bool asks_for_last(const loop_nest::loop& l) const;
+  bool runs_in_batches(const loop_nest::loop& l) const;
+  void batched_loop(const loop_nest::loop& l);
+  void iteration_body(const loop_nest::loop& l, std::string_view number);
+  bool spells_counter(const loop_nest::loop& l) const;
   void declare(std::uint32_t v, const std::string& text);
   std::string outputs_of(std::uint32_t v, std::string list);
+
+  bool in_batch_ = false;  ///< batched_loop()
 };
 
 }  // namespace sinter::jit

@@ -382,4 +382,19 @@ TEST_F(fold_value, arrays_in_a_container) {
   for (std::size_t k = 0; k < 16; ++k) EXPECT_TRUE(equals(layers[k], want[k])) << k;
 }
 
+TEST_F(fold_value, reads_in_a_loop_are_counted) {
+  array total = zeros({}, f64);
+  const array x = ones({8});
+  double last = 0;
+  const statistics added = counted([&] {
+    for (int t = 0; t < 20; ++t) {
+      total = total + x(t % 8);
+      if (t % 2 == 1) last = total.item<double>();
+    }
+    last = total.item<double>();  // nothing is pending any more
+  });
+  EXPECT_EQ(last, 20);
+  EXPECT_EQ(added.flushes, 10u);
+}
+
 }  // namespace

@@ -1,0 +1,297 @@
+// One evaluation: launches planned, kernels found, memory given out, launches started. For engine.cpp and
+// run_opaque.cpp.
+#pragma once
+
+#include "jit/build.hpp"
+#include "jit/faults.hpp"
+#include "jit/interpret.hpp"
+#include "jit/planning.hpp"
+#include "jit/schedule.hpp"
+#include "jit/scratch.hpp"
+#include "runtime/log.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace sinter::jit {
+
+using runtime::buffer;
+using runtime::device;
+
+/// One launch of an evaluation, lowered and compiled.
+struct prepared {
+  device* where;
+  cached_kernel* kernel;        ///< null: nothing to compute (no elements)
+  std::uint32_t first_to_drop;  ///< of the entries nobody needs after this launch
+};
+
+/// Memory that launches of a loop write to, again and again.
+class spare_memory {
+ public:
+  reference<buffer> take(device& where, std::size_t bytes) {
+    for (const reference<buffer>& b : all_)
+      if (b->bytes == bytes && b->references.load(std::memory_order_acquire) == 1) return b;
+    all_.push_back(reference<buffer>(make_buffer(where, bytes)));
+    return all_.back();
+  }
+
+ private:
+  std::vector<reference<buffer>> all_;
+};
+
+/// The state of one evaluation; each thread keeps one, so that a warm evaluation allocates nothing.
+class evaluation {
+ public:
+  /// False: everything is computed already.
+  bool plan(std::span<node* const> roots, const options& how) { return plan_.run(roots, how); }
+
+  /// Everything that can fail for the user's reasons, before anything runs.
+  void prepare(const options& how) {
+    if (runtime::wants(runtime::dump::groups)) dump_groups();
+    launches_.clear();
+    new_kernels_.clear();
+    for (const launch_range& l : plan_.launches) {
+      prepared p{&device_of(group_at(l.first)), nullptr, planned_values::none};
+      parts_.clear();
+      for (std::size_t k = l.first; k < l.first + l.count; ++k) {
+        parts_.push_back(&lowered_at(k).ir);
+        note_uses(k, launches_.size());
+      }
+      if (group_at(l.first).domain().size() > 0) p.kernel = &kernel_for(*p.where, how);
+      launches_.push_back(p);
+    }
+    if (!new_kernels_.empty()) build_all(new_kernels_);
+    for (std::uint32_t k = 0; k < plan_.values.entries.size(); ++k) {
+      planned_values::entry& e = plan_.values.entries[k];
+      if (!e.wanted) e.next_to_drop = std::exchange(launches_[e.last_use].first_to_drop, k);
+    }
+  }
+
+  void launch() {
+    bool overwrites = false;
+    for (std::size_t l = 0; l < launches_.size(); ++l) {
+      // Once something is overwritten there is no way back: what can still fail comes before.
+      if (!overwrites && overwrites_memory(plan_.launches[l])) {
+        overwrites = true;
+        for (std::size_t later = l; later < launches_.size(); ++later) provide_memory(plan_.launches[later]);
+      }
+      provide_memory(plan_.launches[l]);
+      if (launches_[l].kernel) start(launches_[l], plan_.launches[l]);
+      for (std::uint32_t d = launches_[l].first_to_drop; d != planned_values::none;
+           d = plan_.values.entries[d].next_to_drop)
+        plan_.values.entries[d].memory = {};
+    }
+  }
+
+  void publish() {
+    for (planned_values::entry& e : plan_.values.entries) {
+      if (e.wanted) settle(e.n, std::move(e.memory));
+    }
+  }
+
+  /// Once more what launch() did, on other memory: placeholders stand for `stand_ins`, and what is written gets memory
+  /// of `spare`. Into `list`, unless that is null.
+  void launch_again(std::vector<std::pair<const node*, buffer*>> stand_ins, spare_memory& spare,
+                    runtime::launch_list* list) {
+    plan_.values.stand_ins = std::move(stand_ins);
+    for (planned_values::entry& e : plan_.values.entries) e.memory = {};
+    spare_ = &spare;
+    list_ = list;
+    for (std::size_t l = 0; l < launches_.size(); ++l) {
+      provide_memory(plan_.launches[l]);
+      if (launches_[l].kernel) start(launches_[l], plan_.launches[l]);
+    }
+    spare_ = nullptr;
+    list_ = nullptr;
+  }
+
+  std::size_t launch_count() const { return launches_.size(); }
+
+  /// Whose memory the plan has `n` take over; null: nobody's.
+  const node* giver_of(const node* n) const {
+    const planned_values::entry* e = plan_.values.find(n);
+    return e ? e->giver : nullptr;
+  }
+
+  reference<buffer> memory_of(const node* n) const {
+    const planned_values::entry* e = plan_.values.find(n);
+    return e ? e->memory : reference<buffer>();
+  }
+
+  /// Lets go of everything but the storage.
+  void reset() { plan_.values.clear(); }
+
+ private:
+  const group& group_at(std::size_t k) const { return plan_.groups.pool[plan_.order[k]]; }
+  lowered& lowered_at(std::size_t k) { return plan_.lowered[plan_.order[k]]; }
+
+  /// The kernel of parts_, ready or noted in new_kernels_.
+  cached_kernel& kernel_for(device& where, const options& how) {
+    cached_kernel& c = find_kernel(parts_, where, how);
+    const bool ready = c.ready.load(std::memory_order_acquire);
+    if (ready || std::ranges::find(new_kernels_, &c) != new_kernels_.end()) runtime::bump(runtime::count().cache_hits);
+    else new_kernels_.push_back(&c);
+    return c;
+  }
+
+  void note_uses(std::size_t k, std::size_t launch) {
+    const auto use = [&](const node* n) {
+      if (planned_values::entry* e = plan_.values.find(n)) e->last_use = std::max(e->last_use, launch);
+    };
+    for (const pending_pointer& q : lowered_at(k).pointers) use(q.source);
+    for (const target& t : group_at(k).outputs) {
+      use(t.n);
+      use(t.giver);
+    }
+  }
+
+  bool overwrites_memory(const launch_range& l) const {
+    for (std::size_t k = l.first; k < l.first + l.count; ++k)
+      for (const target& t : group_at(k).outputs)
+        if (t.giver) return true;
+    return false;
+  }
+
+  /// Memory for what a launch writes, if it has none yet.
+  void provide_memory(const launch_range& l) {
+    for (std::size_t k = l.first; k < l.first + l.count; ++k)
+      for (const target& t : group_at(k).outputs) {
+        planned_values::entry& e = *plan_.values.find(t.n);
+        if (e.memory) continue;
+        if (e.giver) {
+          planned_values::entry* giver = plan_.values.find(e.giver);
+          e.memory = giver ? giver->memory : reference<buffer>::share(plan_.values.buffer_of(e.giver));
+          continue;
+        }
+        const auto bytes = static_cast<std::size_t>(checked_bytes(t.n->extents, t.n->type));
+        e.memory = spare_ ? spare_->take(device_of(group_at(k)), bytes)
+                          : reference<buffer>(make_buffer(device_of(group_at(k)), bytes));
+      }
+  }
+
+  void bind(device& where, lowered& l) {
+    bind_pointers(
+        l, [](void* v, const node* n) { return static_cast<planned_values*>(v)->memory_of(n); }, &plan_.values);
+    if (l.ir.split) bind_workspace(where, l);
+    if (l.check_sites.empty()) return;
+    const std::size_t count = l.numbers.slots.size();  // the fault record and the launch's number come last
+    l.numbers.slots[count - 2].as_pointer = where.fault_address();
+    l.numbers.slots[count - 1].as_i64 = register_launch(l.check_sites);
+  }
+
+  void bind_workspace(device& where, lowered& l) {
+    scratch_ = scratch_of(where, l.numbers.workspace_bytes, l.numbers.ticket_count);
+    for (std::size_t k = 0; k < l.ir.parameters.size(); ++k) {
+      slot& s = l.numbers.slots[k];
+      if (l.ir.parameters[k].kind == parameter_kind::workspace) s.as_pointer = scratch_.workspace;
+      if (l.ir.parameters[k].kind == parameter_kind::tickets) s.as_pointer = scratch_.tickets;
+      if (l.ir.parameters[k].kind == parameter_kind::phase) phase_ = &s;
+    }
+  }
+
+  void start(const prepared& p, const launch_range& l) {
+    const struct release {
+      scratch& s;
+      ~release() { s = {}; }
+    } after_launch{scratch_};
+    for (std::size_t k = l.first; k < l.first + l.count; ++k) bind(*p.where, lowered_at(k));
+    if (!spare_) runtime::bump(runtime::count().launches);
+    if (p.kernel->function && p.where->kind() == runtime::device_kind::cuda && l.count > 1) return start_parts(p, l);
+    for (std::size_t k = l.first; k < l.first + l.count; ++k) {
+      lowered& part = lowered_at(k);
+      std::int64_t number = static_cast<std::int64_t>(k - l.first);
+      pointers_.clear();
+      if (p.kernel->function && l.count > 1) pointers_.push_back(&number);
+      for (slot& s : part.numbers.slots) pointers_.push_back(&s);
+      const runtime::launch_shape shape = shape_of(part);
+      if (!p.kernel->function) start_interpreter(p.kernel->parts[k - l.first], shape);
+      else if (part.ir.split && p.where->kind() == runtime::device_kind::cpu) start_pieces(p, part, shape);
+      else issue(*p.where, *p.kernel->function, shape);
+    }
+  }
+
+  void issue(device& where, runtime::function& f, const runtime::launch_shape& shape) {
+    if (list_) list_->add(f, pointers_, shape);
+    else where.launch(f, pointers_, shape);
+  }
+
+  static runtime::launch_shape shape_of(const lowered& l) {
+    const arguments& a = l.numbers;
+    if (l.ir.over == distribution::elements)
+      return schedule(a.rows, a.inner + a.lead, l.ir.lanes, a.cost, 0, a.blocks_over);
+    return schedule_loops(a, l.ir.threads);
+  }
+
+  /// Host: the pieces first, beside each other, then what needs them all.
+  void start_pieces(const prepared& p, const lowered& l, const runtime::launch_shape& shape) {
+    runtime::launch_shape pieces = shape;
+    pieces.cost = static_cast<int>(std::max<std::int64_t>(shape.cost / l.numbers.pieces, 1));
+    pieces.rows = shape.rows * l.numbers.pieces;
+    if (l.ir.over == distribution::rows) {
+      pieces.rows *= shape.inner;
+      pieces.inner = 1;
+    }
+    phase_->as_i64 = static_cast<std::int64_t>(launch_phase::piece);
+    p.where->launch(*p.kernel->function, pointers_, pieces);
+    phase_->as_i64 = static_cast<std::int64_t>(launch_phase::rest);
+    p.where->launch(*p.kernel->function, pointers_, shape);
+  }
+
+  void start_interpreter(const kernel& ir, const runtime::launch_shape& shape) {
+    void* const* arguments = pointers_.data();
+    runtime::parallel_for(shape, [&ir, arguments](std::int64_t r0, std::int64_t r1, std::int64_t i0, std::int64_t i1) {
+      interpret(ir, arguments, r0, r1, i0, i1);
+    });
+  }
+
+  /// One cuda launch: every part has blocks of its own, and is told how they lie over its domain.
+  void start_parts(const prepared& p, const launch_range& l) {
+    constexpr int threads = 256;
+    shapes_.assign(l.count * 3, 0);
+    pointers_.clear();
+    runtime::launch_shape all;
+    all.block[0] = threads;
+    all.grid[0] = 0;
+    for (std::size_t k = 0; k < l.count; ++k) {
+      lowered& part = lowered_at(l.first + k);
+      const arguments& a = part.numbers;
+      const bool loops = part.ir.over != distribution::elements;
+      const runtime::launch_shape own =
+          loops ? schedule_loops(a, threads) : schedule(a.rows, a.inner + a.lead, part.ir.lanes, a.cost, threads, a.blocks_over);
+      const int numbers[] = {static_cast<int>(own.grid[0]), static_cast<int>(own.grid[1]),
+                             std::countr_zero(own.block[0])};
+      for (std::size_t j = 0; j < 3; ++j) {
+        shapes_[3 * k + j] = numbers[j];
+        pointers_.push_back(&shapes_[3 * k + j]);
+      }
+      for (slot& s : part.numbers.slots) pointers_.push_back(&s);
+      all.grid[0] += own.grid[0] * own.grid[1];
+    }
+    issue(*p.where, *p.kernel->function, all);
+  }
+
+  void dump_groups() const {
+    for (const group& g : plan_.groups.groups())
+      runtime::log(runtime::level::silent, fmt::format("group of level {}: {} output(s) of {}", g.level,
+                                                       g.outputs.size(), sinter::to_string(g.domain())));
+    for (const cut& c : plan_.groups.cuts)
+      runtime::log(runtime::level::silent, fmt::format("cut at {} ({}:{}): {}", info(c.at->code).name, c.at->site.file,
+                                                       c.at->site.line, to_string(c.why)));
+  }
+
+  planning plan_;
+  std::vector<prepared> launches_;
+  std::vector<const kernel*> parts_;
+  std::vector<cached_kernel*> new_kernels_;  ///< of the launches, those to build
+  std::vector<void*> pointers_;
+  std::vector<int> shapes_;  ///< of the parts of one cuda launch
+  scratch scratch_;          ///< of the launch about to be asked for
+  slot* phase_ = nullptr;    ///< of the host kernel about to run in pieces
+  spare_memory* spare_ = nullptr;           ///< of a loop that launches again and again
+  runtime::launch_list* list_ = nullptr;    ///< likewise: where its launches go
+};
+
+}  // namespace sinter::jit

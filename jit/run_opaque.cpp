@@ -1,0 +1,234 @@
+// Runs what fusion can't look into: loops of whole-array operations, users' raw kernels, string kernels that run alone.
+#include "jit/evaluation.hpp"
+#include "jit/lone_call.hpp"
+#include "jit/loops.hpp"
+#include "jit/opaque.hpp"
+#include "jit/raw/call.hpp"
+
+#include <mutex>
+
+namespace sinter::jit {
+
+namespace {
+
+/// Runs the body of an op::repeat.
+class repeated_run {
+ public:
+  repeated_run(node* n, const place& at) : loop_(n), body_(*n->facts->loop), where_(device_of_states(n)) {
+    for (std::size_t k = 0; k < body_.states.size(); ++k) {
+      now_.push_back(reference<buffer>::share(n->operands()[k]->values()));
+      placeholders_.push_back(body_.states[k].get());
+      next_.push_back(body_.next[k]);
+    }
+    if (body_.counter->references.load(std::memory_order_acquire) > 1) count_iterations(at);
+    // What they hold is told launch by launch.
+    for (node* p : placeholders_)
+      if (!p->values()) settle(p, reference<buffer>(make_buffer(where_, 0)));
+    for (const node_ref& x : next_) roots_.push_back(x.get());
+  }
+
+  ~repeated_run() {
+    while (!twins_.empty()) forget_last_twin();
+  }
+  repeated_run(const repeated_run&) = delete;
+  repeated_run& operator=(const repeated_run&) = delete;
+
+  void run(const options& how) {
+    for (std::size_t k = 0; k < now_.size(); ++k) find_twin(k);
+    computes_ = work_.plan(roots_, how);
+    while (!std::ranges::all_of(twins_, [&](const twin& t) { return writes_to(t); })) {
+      forget_last_twin();
+      computes_ = work_.plan(roots_, how);
+    }
+    if (computes_) work_.prepare(how);
+    for (twin& t : twins_) {
+      t.memory = copy_of(*now_[t.state]);
+      if (!is_ours(t.state)) t.later = copy_of(*now_[t.state]);
+    }
+    runtime::bump(runtime::count().launches);
+    std::int64_t done = 0;
+    for (; done < std::min<std::int64_t>(body_.count, first_ones); ++done) step(nullptr);
+    if (body_.count - done >= least_in_lists) done += run_lists(body_.count - done);
+    for (; done < body_.count; ++done) step(nullptr);
+    now_.resize(body_.states.size());
+    body_.after = now_;
+  }
+
+ private:
+  // The first iterations find the memory that all others use. Lists take the host as long to make as the device takes to
+  // run them: 1000 steps of a 512 x 512 heat plate are 2.7 ms with lists of 32 launches, 3.1 with 128, 3.4 with 256.
+  static constexpr std::int64_t first_ones = 4, least_in_lists = 32, most_in_list = 32;
+
+  /// A state that every iteration writes the same part of. It lives in two memories by turns that agree in all else, so that
+  /// this part alone is written. While it is planned, the update's base is a node of its own, standing for memory that
+  /// nothing reads.
+  struct twin {
+    std::size_t state;
+    node* update;                       ///< the one that the state itself was the base of
+    node* base;                         ///< its base now
+    reference<buffer> memory, later{};  ///< where the next iteration writes to, and the one after it
+  };
+
+  void find_twin(std::size_t k) {
+    node* n = next_[k].get();
+    if (n->code != op::update || n->values()) return;
+    while (n->operands()[0]->code == op::update && n->operands()[0]->references.load(std::memory_order_acquire) == 1)
+      n = n->operands()[0];
+    node* const state = placeholders_[k];
+    if (n->operands()[0] != state) return;
+    node_ref base = make_node(op::state, state->type, state->extents, {}, state->site);
+    settle(base.get(), reference<buffer>(make_buffer(where_, 0)));
+    twins_.push_back({k, n, base.get(), {}});
+    release(std::exchange(n->few[0], base.leave()));
+  }
+
+  void forget_last_twin() {
+    const twin& t = twins_.back();
+    retain(placeholders_[t.state]);
+    release(std::exchange(t.update->few[0], placeholders_[t.state]));
+    twins_.pop_back();
+  }
+
+  /// Whether the plan has the state's next values in memory that the twin's base stands for.
+  bool writes_to(const twin& t) const {
+    const node* n = next_[t.state].get();
+    while (n && n != t.base) n = work_.giver_of(n);
+    return n != nullptr;
+  }
+
+  /// Whether nobody but this loop can still ask for what a state was at first: not even after a failure, since the launch
+  /// that overwrites it is the last thing that can fail.
+  bool is_ours(std::size_t state) const {
+    const node* first = loop_->operands()[state];
+    return work_.launch_count() == 1 && first->references.load(std::memory_order_acquire) == 1 &&
+           now_[state]->references.load(std::memory_order_acquire) == 2;
+  }
+
+  reference<buffer> copy_of(const buffer& from) {
+    reference<buffer> to(make_buffer(where_, from.bytes));
+    if (from.bytes > 0) where_.copy_on_device(to->data, from.data, from.bytes);
+    return to;
+  }
+
+  static device& device_of_states(node* n) { return *n->operands()[0]->values()->owner; }
+
+  /// The iteration's number is one more state.
+  void count_iterations(const place& at) {
+    const std::int64_t zero = 0;
+    reference<buffer> memory(make_buffer(where_, sizeof zero));
+    where_.copy_from_host(memory->data, &zero, sizeof zero);
+    now_.push_back(std::move(memory));
+    placeholders_.push_back(body_.counter.get());
+    const input in[] = {{body_.counter.get(), {}, at}, {nullptr, scalar(1), at}};
+    next_.push_back(record(op::add, in, at));
+  }
+
+  void step(runtime::launch_list* list) {
+    std::vector<std::pair<const node*, buffer*>> stand_ins;
+    for (std::size_t k = 0; k < now_.size(); ++k) stand_ins.push_back({placeholders_[k], now_[k].get()});
+    for (const twin& t : twins_) stand_ins.push_back({t.base, t.memory.get()});
+    if (computes_) work_.launch_again(std::move(stand_ins), spare_, list);
+    std::vector<reference<buffer>> after;
+    for (const node_ref& n : next_) {
+      const auto same = std::ranges::find(placeholders_, n.get());
+      if (same != placeholders_.end()) after.push_back(now_[static_cast<std::size_t>(same - placeholders_.begin())]);
+      else if (runtime::buffer* known = n->values()) after.push_back(reference<buffer>::share(known));
+      else after.push_back(work_.memory_of(n.get()));
+    }
+    for (twin& t : twins_) t.memory = t.later ? std::move(t.later) : now_[t.state];
+    now_ = std::move(after);
+  }
+
+  /// Iterations in lists that the device starts as a whole: each list ends with the states in the memory that it began
+  /// with, so that it can be started again. How many were run.
+  std::int64_t run_lists(std::int64_t most) {
+    if (!computes_) return 0;
+    const std::unique_ptr<runtime::launch_list> list = where_.make_launch_list();
+    if (!list) return 0;
+    std::vector<buffer*> begin;
+    for (const reference<buffer>& b : now_) begin.push_back(b.get());
+    const std::int64_t lists = (most + most_in_list - 1) / most_in_list, wanted = most / lists;
+    std::int64_t length = 0, whole = 0, period = 0;
+    while (length < std::min(most_in_list, most)) {
+      step(list.get());
+      ++length;
+      if (!same_memory(begin)) continue;
+      whole = length;
+      if (period == 0) period = length;
+      if (length + period > wanted) break;
+    }
+    if (length != whole) {  // what comes after the last return to the beginning: once
+      list->start();
+      return length;
+    }
+    const std::int64_t times = most / whole;
+    for (std::int64_t k = 0; k < times; ++k) list->start();
+    return times * whole;
+  }
+
+  bool same_memory(const std::vector<buffer*>& other) const {
+    return std::ranges::equal(now_, other, [](const auto& a, const buffer* b) { return a.get() == b; });
+  }
+
+  const node* loop_;
+  const loop_body& body_;
+  device& where_;
+  evaluation work_;
+  spare_memory spare_;
+  std::vector<node*> placeholders_, roots_;
+  std::vector<node_ref> next_;
+  std::vector<reference<buffer>> now_;  ///< by state
+  std::vector<twin> twins_;
+  bool computes_ = false;
+};
+
+}  // namespace
+
+namespace {
+
+/// Held while what opaque operations have left is looked at, and while kernels run alone: two threads may need the same.
+/// Nothing is evaluated by whoever holds it.
+std::unique_lock<std::recursive_mutex> hold_opaque() {
+  static auto* const mutex = new std::recursive_mutex;
+  return std::unique_lock(*mutex);
+}
+
+/// Whether a loop or a kernel that runs alone has left its results.
+bool has_run(const node* n) {
+  const auto held = hold_opaque();
+  return !n->facts->loop->after.empty();
+}
+
+void settle_result(node* n) {
+  const auto held = hold_opaque();
+  if (n->values()) return;
+  const std::size_t which = output_of(n);
+  const attribute& done = *n->operands()[0]->facts;
+  settle(n, done.launch ? std::move(done.launch->after.at(which)) : done.loop->after[which]);
+}
+
+}  // namespace
+
+void run_opaque(std::span<node* const> roots, const options& how, const place& at) {
+  for (node_ref& held : opaque_below(roots)) {
+    const node_ref n = std::move(held);  // let go of in its turn: later ones may take over its memory
+    if (n->values()) continue;
+    if (n->code == op::launch) {
+      evaluate(n->operands(), at);
+      run_launch(n.get());
+    } else if (!is_opaque(n->code)) {
+      settle_result(n.get());
+    } else if (has_run(n.get())) {
+      continue;
+    } else if (n->code == op::lone_call) {
+      evaluate(operands_in_memory(*n), at);
+      const auto alone = hold_opaque();  // once only: it may write to the memory of its operands
+      if (!has_run(n.get())) run_lone_call(n.get(), how);
+    } else {
+      evaluate(n->operands(), at);
+      repeated_run(n.get(), at).run(how);
+    }
+  }
+}
+
+}  // namespace sinter::jit
