@@ -85,8 +85,8 @@ std::vector<float> reference_inside(std::size_t n, std::size_t row, std::size_t 
   return u;
 }
 
-/// All steps in one call, always from the same plate. Compared around a corner of the hot square, where there is most to
-/// see.
+/// All steps in one call, always from the same plate. Compared around a corner of the hot square, where there is most
+/// to see.
 void time_loop(samples::report& report, std::int64_t n, int steps, const std::string& suffix) {
   const array start = plate(n);
   const auto call = [&] {

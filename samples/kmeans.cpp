@@ -24,8 +24,8 @@ array moved(const array& points, const array& centres) {
   return mean(all_points, {.over = 1, .where = own(all, all, newaxis)});  // [k, 2]
 }
 
-/// For many centres: every point is added to its own only. At most five launches: numbers; zeros; sums and counts, in one
-/// or two; means.
+/// For many centres: every point is added to its own only. At most five launches: numbers; zeros; sums and counts, in
+/// one or two; means.
 array moved_by_number(const array& points, const array& centres) {
   array number = nearest(points, centres);
   array x = bincount(number, points(all, 0), k), y = bincount(number, points(all, 1), k);  // [k], f64

@@ -48,8 +48,8 @@ class report {
   explicit report(std::string sample) : sample_(std::move(sample)) {}
 
   /// `call` returns evaluated arrays; `error(result)`, asked once at the end, compares them with plain C++. A call may
-  /// go on from where the last one left its variables. A call takes at most `most_launches`; 0: the fixed form takes one,
-  /// others any number.
+  /// go on from where the last one left its variables. A call takes at most `most_launches`; 0: the fixed form takes
+  /// one, others any number.
   template <class Call, class Error>
   void row(const std::string& form, double tolerance, Call call, Error error, const std::string& suffix = "",
            std::uint64_t most_launches = 0) {

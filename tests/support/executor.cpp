@@ -15,6 +15,7 @@ void select_executor(const std::string& name) {
     std::exit(2);
   }
   executor = name;
+  if (std::getenv("TEST_CHILD") == nullptr) setenv("SINTER_CACHE", "memory", 1);
   setenv("SINTER_DEVICE", name == "cuda" ? "cuda" : "cpu", 1);
   setenv("SINTER_EXECUTOR", name == "interpreter" ? "interpreter" : "compiler", 1);
   if (name != "cuda") return;

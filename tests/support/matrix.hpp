@@ -100,6 +100,18 @@ sinter::statistics counted(F&& f) {
   after.bytes_to_device -= before.bytes_to_device;
   after.bytes_to_host -= before.bytes_to_host;
   after.synchronizations -= before.synchronizations;
+  after.flushes -= before.flushes;
+  after.disk_hits -= before.disk_hits;
+  after.bundle_hits -= before.bundle_hits;
+  after.misses_absent -= before.misses_absent;
+  after.misses_damaged -= before.misses_damaged;
+  after.misses_foreign -= before.misses_foreign;
+  after.misses_refused -= before.misses_refused;
+  after.misses_unloadable -= before.misses_unloadable;
+  after.compile_microseconds -= before.compile_microseconds;
+  after.load_microseconds -= before.load_microseconds;
+  after.cache_bytes_read -= before.cache_bytes_read;
+  after.cache_bytes_written -= before.cache_bytes_written;
   return after;
 }
 
