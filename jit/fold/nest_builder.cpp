@@ -303,13 +303,18 @@ lane_value nest_builder::scalar_value(const nest_statement& s, const statement_n
         x = n.type == dtype::u64 ? scalar(static_cast<std::uint64_t>(f.constant)) : scalar(f.constant);
         break;
     }
-    const int lanes = nest_.loop_lanes(s);
-    shape ones;
-    for (int k = 0; k < lanes; ++k) ones.append(1);
-    return {make_broadcast(make_scalar(x, n.type, n.site).get(), ones, n.site), 0};
+    return of_all_lanes(s, make_scalar(x, n.type, n.site));
   }
   SINTER_CHECK(is_real_number || is_integer(n.type));
-  if (is_real_number && f.column) return {make_convert(number_table(f, s).get(), n.type, n.site), 0};
-  return {make_convert(index(f, &s, nest_.loop_lanes(s), 0, {}).get(), n.type, n.site), 0};
+  if (is_real_number && f.column) return of_all_lanes(s, make_convert(number_table(f, s).get(), n.type, n.site));
+  return of_all_lanes(s, make_convert(index(f, &s, nest_.loop_lanes(s), 0, {}).get(), n.type, n.site));
+}
+
+/// A number for each lane, or the same one for all: the iteration of a loop inside the lanes has no axes.
+lane_value nest_builder::of_all_lanes(const nest_statement& s, const node_ref& number) const {
+  if (number->extents.rank() > 0) return {number, 0};
+  shape ones;
+  for (int k = 0; k < nest_.loop_lanes(s); ++k) ones.append(1);
+  return {spread(number, ones), 0};
 }
 }  // namespace sinter::jit

@@ -44,6 +44,7 @@ class nest_builder {
   lane_value compute(const nest_statement& s, std::uint32_t node);
   lane_value elementwise(const nest_statement& s, const statement_node& n);
   lane_value scalar_value(const nest_statement& s, const statement_node& n);
+  lane_value of_all_lanes(const nest_statement& s, const node_ref& number) const;
   lane_value viewed(const nest_statement& s, const statement_node& n, const lane_value& source,
                     std::span<const nest_form> offsets);
   lane_value moved(const nest_statement& s, const statement_node& n);

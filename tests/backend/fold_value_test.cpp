@@ -397,4 +397,25 @@ TEST_F(fold_value, reads_in_a_loop_are_counted) {
   EXPECT_EQ(added.flushes, 10u);
 }
 
+TEST_F(fold_value, numbers_of_a_loop_around_what_is_viewed) {
+  const std::vector<double> factors = {0.5, -1, 3, 0.25, 2, 7, -0.5, 1.5};
+  plain<double> x = scattered_values<double>({40}), want({40}), want_table({40});
+  const array a = x.made();
+  array c = zeros({40}), d = zeros({40});
+  for (int t = 0; t < 30; ++t) {
+    const array scaled = a * static_cast<double>(t), chosen = a * factors[static_cast<std::size_t>(t * t % 8)];
+    for (int i = 0; i < 40; ++i) {
+      c(i) += scaled(i);
+      d(i) += chosen(39 - i);
+    }
+  }
+  for (int t = 0; t < 30; ++t)
+    for (int i = 0; i < 40; ++i) {
+      want(i) += x(i) * t;
+      want_table(i) += x(39 - i) * factors[static_cast<std::size_t>(t * t % 8)];
+    }
+  EXPECT_TRUE(equals(c, want));
+  EXPECT_TRUE(equals(d, want_table));
+}
+
 }  // namespace
