@@ -59,8 +59,8 @@ int main(int argc, char** argv) {
     };
     report.row("lambda", 0, by_lambda, error(distance));
     report.row("string", 0, by_string, error(distance));
-    report.row("two outputs", 1e-6, both_outputs, error([&](std::size_t k) { return left[k]; }));
-    report.row("raw table", 0, with_table, error([&](std::size_t k) {
+    report.row("two_outputs", 1e-6, both_outputs, error([&](std::size_t k) { return left[k]; }));
+    report.row("raw_table", 0, with_table, error([&](std::size_t k) {
       const auto at = static_cast<std::size_t>(std::min(3.f, std::max(0.f, 2 * left[k] + 2)));
       return left[k] * std::vector<float>{1, 2, 4, 8}[at];
     }));

@@ -58,10 +58,10 @@ int main(int argc, char** argv) {
     std::vector<float> weights(16);
     std::fill_n(weights.begin(), 3, 1.0f / 3);
     m.set_global("weights", array(weights));
-    smooth<float>(report, m, "smooth<float, 3>", 3, "_float_3");
-    smooth<double>(report, m, "smooth<double, 3>", 3, "_double_3");
+    smooth<float>(report, m, "smooth<float, 3>", 3, "");
+    smooth<double>(report, m, "smooth<double, 3>", 3, "_double");
     std::fill_n(weights.begin(), 8, 1.0f / 8);
     m.set_global("weights", array(weights));
-    smooth<float>(report, m, "smooth<float, 8>", 8, "_float_8");
+    smooth<float>(report, m, "smooth<float, 8>", 8, "_wide");
   });
 }
