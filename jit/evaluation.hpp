@@ -8,6 +8,7 @@
 #include "jit/planning.hpp"
 #include "jit/schedule.hpp"
 #include "jit/scratch.hpp"
+#include "jit/steps.hpp"
 #include "runtime/log.hpp"
 
 #include <algorithm>
@@ -47,6 +48,16 @@ class evaluation {
  public:
   /// False: everything is computed already.
   bool plan(std::span<node* const> roots, const options& how) { return plan_.run(roots, how); }
+
+  /// Between plan() and prepare(): makes a plan of one kernel run several iterations of the loop around it a launch. The
+  /// most that a launch runs then; 1: it can't.
+  std::int64_t make_steps(std::span<const stepped_state> states) {
+    if (plan_.launches.size() != 1 || plan_.launches[0].count != 1 || group_at(0).domain().size() == 0 ||
+        device_of(group_at(0)).kind() != runtime::device_kind::cuda || !sinter::jit::make_steps(lowered_at(0), states))
+      return 1;
+    return lowered_at(0).ir.steps;
+  }
+  void set_steps(std::int64_t steps) { sinter::jit::set_steps(lowered_at(0), steps); }
 
   /// Everything that can fail for the user's reasons, before anything runs.
   void prepare(const options& how) {
@@ -220,6 +231,7 @@ class evaluation {
 
   static runtime::launch_shape shape_of(const lowered& l) {
     const arguments& a = l.numbers;
+    if (l.ir.over == distribution::steps) return schedule_steps(a, window_of(l.ir));
     if (l.ir.over == distribution::elements)
       return schedule(a.rows, a.inner + a.lead, l.ir.lanes, a.cost, 0, a.blocks_over);
     return schedule_loops(a, l.ir.threads);

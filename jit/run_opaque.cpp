@@ -40,16 +40,26 @@ class repeated_run {
       forget_last_twin();
       computes_ = work_.plan(roots_, how);
     }
-    if (computes_) work_.prepare(how);
+    if (computes_) {
+      make_steps();
+      work_.prepare(how);
+    }
     for (twin& t : twins_) {
       t.memory = copy_of(*now_[t.state]);
       if (!is_ours(t.state)) t.later = copy_of(*now_[t.state]);
     }
     runtime::bump(runtime::count().launches);
+    // Launches that run several iterations begin with one that runs those left over.
+    std::int64_t launches = body_.count / steps_;
+    if (const std::int64_t left = body_.count % steps_) {
+      work_.set_steps(left);
+      step(nullptr);
+      work_.set_steps(steps_);
+    }
     std::int64_t done = 0;
-    for (; done < std::min<std::int64_t>(body_.count, first_ones); ++done) step(nullptr);
-    if (body_.count - done >= least_in_lists) done += run_lists(body_.count - done);
-    for (; done < body_.count; ++done) step(nullptr);
+    for (; done < std::min<std::int64_t>(launches, first_ones); ++done) step(nullptr);
+    if (launches - done >= least_in_lists) done += run_lists(launches - done);
+    for (; done < launches; ++done) step(nullptr);
     now_.resize(body_.states.size());
     body_.after = now_;
   }
@@ -80,6 +90,16 @@ class repeated_run {
     settle(base.get(), reference<buffer>(make_buffer(where_, 0)));
     twins_.push_back({k, n, base.get(), {}});
     release(std::exchange(n->few[0], base.leave()));
+  }
+
+  /// Where all that changes are twins, of which every iteration writes the same part.
+  void make_steps() {
+    std::vector<stepped_state> states;
+    for (const twin& t : twins_) states.push_back({placeholders_[t.state], next_[t.state].get()});
+    if (states.empty() || body_.count < 2) return;
+    for (std::size_t k = 0; k < next_.size(); ++k)
+      if (next_[k].get() != placeholders_[k] && std::ranges::find(twins_, k, &twin::state) == twins_.end()) return;
+    steps_ = work_.make_steps(states);
   }
 
   void forget_last_twin() {
@@ -139,8 +159,8 @@ class repeated_run {
     now_ = std::move(after);
   }
 
-  /// Iterations in lists that the device starts as a whole: each list ends with the states in the memory that it began
-  /// with, so that it can be started again. How many were run.
+  /// Launches in lists that the device starts as a whole: each list ends with the states in the memory that it began
+  /// with, so that it can be started again. How many were made.
   std::int64_t run_lists(std::int64_t most) {
     if (!computes_) return 0;
     const std::unique_ptr<runtime::launch_list> list = where_.make_launch_list();
@@ -179,6 +199,7 @@ class repeated_run {
   std::vector<node_ref> next_;
   std::vector<reference<buffer>> now_;  ///< by state
   std::vector<twin> twins_;
+  std::int64_t steps_ = 1;      ///< iterations of a launch
   bool computes_ = false;
 };
 
