@@ -39,14 +39,22 @@ def run_ours(program, pattern, quick, folder):
     return told
 
 
-def run_peer(library, filter_text, quick):
+def run_peer(library, filter_text, quick, limit):
+    """What it told until it ended, or until `limit` seconds were over: some compilers take minutes for a row."""
     command = [sys.executable, HERE / "peers.py", library, f"--filter={filter_text}"] + (["--quick"] if quick else [])
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
-    if done.returncode != 0:
-        print(f"{library} ended with {done.returncode}", file=sys.stderr)
-        return {}
-    # Compilers of the libraries print there, too: the JSON is the last line.
-    return json.loads(done.stdout.splitlines()[-1])
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, timeout=limit)
+        text = done.stdout
+        if done.returncode != 0:
+            print(f"{library} ended with {done.returncode}", file=sys.stderr)
+    except subprocess.TimeoutExpired as e:
+        text = e.stdout or b""
+        print(f"{library} was stopped after {limit} s", file=sys.stderr)
+    told = {}
+    for line in text.decode(errors="replace").splitlines():
+        if line.startswith("{"):  # libraries print there, too
+            told.update(json.loads(line))
+    return told
 
 
 def agree(ours, theirs, tolerance):
@@ -124,6 +132,7 @@ def main():
     parser.add_argument("program", help="the benchmarks' program")
     parser.add_argument("--peers", action="store_true", help="also run other libraries")
     parser.add_argument("--quick", action="store_true", help="fewer repetitions")
+    parser.add_argument("--limit", type=int, default=600, help="seconds for each library")
     parser.add_argument("--filter", default="", help="only rows whose name contains this")
     parser.add_argument("--device", choices=["cpu", "cuda"], help="default: SINTER_DEVICE, or what is there")
     parser.add_argument("--out", default=".", type=pathlib.Path, help="folder for compare.json and compare.svg")
@@ -142,7 +151,7 @@ def main():
     ours = run_ours(options.program, pattern, options.quick, options.out)
     peers = {}
     if options.peers:
-        peers = {p: run_peer(p, options.filter, options.quick) for p in (GPU_PEERS if cuda else CPU_PEERS)}
+        peers = {p: run_peer(p, options.filter, options.quick, options.limit) for p in (GPU_PEERS if cuda else CPU_PEERS)}
         peers = {p: told for p, told in peers.items() if told}
     print(table(ours, peers, tolerance))
     (options.out / "compare.json").write_text(json.dumps({"sinter": ours, **peers}, indent=1))

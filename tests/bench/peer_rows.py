@@ -380,9 +380,9 @@ def rows(cuda):
     yield Row(f"mandelbrot/{n}", (Of(lambda m: points(n, -2.0)(m)[None, :]), Of(lambda m: points(n, -1.5)(m)[:, None])),
               np_mandelbrot, torch_mandelbrot, jax_mandelbrot, compiled=False, tolerance=0.1)
     n = 8192 if cuda else 1024
-    yield Row(f"pairwise/{n}", (Random(n, 64), Random(n, 64, seed=2)), np_pairwise)
+    yield Row(f"pairwise/{n}", (Random(n, 64), Random(n, 64, seed=2)), np_pairwise, jax=None)  # XLA compiles it for minutes
     bodies = 16384 if cuda else 2048
-    yield Row(f"nbody/{bodies}", tuple(Random(bodies, seed=s) for s in (1, 2, 3, 4)), nbody)
+    yield Row(f"nbody/{bodies}", tuple(Random(bodies, seed=s) for s in (1, 2, 3, 4)), nbody, jax=None)
     drawn = 1000000000 if cuda else 4000000
     yield Row(f"monte_carlo_pi/{drawn}", (), *np_monte_carlo(drawn), tolerance=5e-3)
     yield Row("tiny_steps", (Random(1000),), tiny_steps, jax=jax_tiny_steps, compiled=False)

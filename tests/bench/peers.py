@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs the rows of the benchmarks in another library and prints JSON: for each row microseconds a call and samples of
-the result. `tests/bench/compare.py` starts it, once a library, so that none can disturb another.
+"""Runs the rows of the benchmarks in another library and prints JSON, a line for each row: microseconds a call and
+samples of the result. `tests/bench/compare.py` starts it, once a library, so that none can disturb another.
 
     python3 tests/bench/peers.py cupy|torch|torch.compile|jax|numpy|numexpr [--filter TEXT] [--quick]
 
@@ -174,9 +174,7 @@ def main():
         library = LIBRARIES[options.library]()
     except ImportError as e:
         print(f"{options.library} is left out: {e}", file=sys.stderr)
-        json.dump({}, sys.stdout)
         return
-    told = {}
     for row in rows(library.gpu):
         if options.filter not in row.name:
             continue
@@ -186,10 +184,9 @@ def main():
             result = {"error": f"{type(e).__name__}: {str(e)[:200]}"}
         free(library)
         if result:
-            told[row.name] = result
+            print(json.dumps({row.name: result}), flush=True)
             shown = f"{result['us']:12.1f} us" if "us" in result else result["error"]
             print(f"{options.library:<14} {row.name:<40} {shown}", file=sys.stderr, flush=True)
-    json.dump(told, sys.stdout)
 
 
 if __name__ == "__main__":
