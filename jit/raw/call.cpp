@@ -47,7 +47,8 @@ class argument_list {
   std::vector<void*> many_, pointers_;
 };
 
-void start(raw_entry& e, const raw_dims& dims, const argument_list& list, const place& at) {
+void start(raw_entry& e, const raw_dims& dims, const argument_list& list, runtime::memory_use& use, const place& at) {
+  if (e.variables) use.writes(*e.variables);
   runtime::bump(runtime::count().launches);
   runtime::bump(runtime::count().cache_hits);
   if (const emulated_kernel* k = e.emulated.load(std::memory_order_acquire))
@@ -125,7 +126,7 @@ void launch_now(raw_entry& e, const raw_dims& dims, std::span<raw_argument> argu
     list.add_memory(memory.back()->data);
     a.fresh = make_buffer_node(memory.back(), a.array->type, a.array->extents, a.at);
   }
-  start(e, dims, list, at);
+  start(e, dims, list, use, at);
   use.finished();
 }
 
@@ -240,7 +241,7 @@ void run_launch(node* n) {
     }
   }
   try {
-    start(e, call.dims, list, n->site);
+    start(e, call.dims, list, use, n->site);
     use.finished();
   } catch (...) {
     call.after.clear();
