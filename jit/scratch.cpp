@@ -15,15 +15,21 @@ using runtime::stream_scratch;
 
 constexpr std::size_t least_bytes = std::size_t{1} << 16;
 
-/// True when the memory is new. Twice the old size at least: what is outgrown is no more than what is in use.
-bool grow(stream_scratch& all, stream_scratch::block& b, runtime::device& d, std::size_t wanted) {
-  if (wanted <= b.bytes) return false;
+/// Twice the old size at least: what is outgrown is no more than what is in use.
+void grow(stream_scratch& all, stream_scratch::block& b, runtime::device& d, std::size_t wanted, bool zeroed) {
+  if (wanted <= b.bytes) return;
   const std::size_t fresh = std::max({wanted, 2 * b.bytes, least_bytes});
-  if (b.memory) all.outgrown.reserve(all.outgrown.size() + 1);
+  const std::vector<std::byte> zeros(zeroed ? fresh : 0);
+  all.outgrown.reserve(all.outgrown.size() + 1);
   void* const more = d.allocate(fresh);
+  try {
+    if (zeroed) d.copy_from_host(more, zeros.data(), fresh);
+  } catch (...) {
+    d.release(more, fresh);
+    throw;
+  }
   if (b.memory) all.outgrown.push_back(b);
   b = {more, fresh};
-  return true;
 }
 
 }  // namespace
@@ -36,11 +42,8 @@ scratch scratch_of(runtime::device& d, std::size_t workspace_bytes, std::size_t 
   }
   stream_scratch& own = current_stream(d).scratch();
   std::unique_lock held(own.guard);
-  grow(own, own.workspace, d, workspace_bytes);
-  if (grow(own, own.tickets, d, ticket_count * sizeof(std::uint32_t))) {
-    const std::vector<std::byte> zeros(own.tickets.bytes);
-    d.copy_from_host(own.tickets.memory, zeros.data(), zeros.size());
-  }
+  grow(own, own.workspace, d, workspace_bytes, false);
+  grow(own, own.tickets, d, ticket_count * sizeof(std::uint32_t), true);
   return {own.workspace.memory, own.tickets.memory, std::move(held)};
 }
 

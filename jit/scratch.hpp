@@ -16,9 +16,9 @@ struct scratch {
   std::unique_lock<std::mutex> held;
 };
 
-/// At least so much of both. One for each stream of a CUDA device: launches on it run one after another, and each is done
-/// with it before the next begins. On the cpu one per thread, as its launches are done when they return. Throws
-/// out_of_memory.
+/// At least so much of both. One for each stream of a CUDA device: launches on it run one after another, and each is
+/// done with it before the next begins; the memory stays until the stream ends. On the cpu one per thread, as its
+/// launches are done when they return. Throws out_of_memory.
 scratch scratch_of(runtime::device& d, std::size_t workspace_bytes, std::size_t ticket_count);
 
 }  // namespace sinter::jit

@@ -1,5 +1,5 @@
-// Two streams: chains that keep a small part of the device busy run beside each other, and what uses both waits for both
-// by itself. The time is the device's own, between events. On the cpu streams run one after another.
+// Two streams: chains that keep a small part of the device busy run beside each other, and what uses both waits for
+// both by itself. The time is the device's own, between events. On the cpu streams run one after another.
 #include "support/harness.hpp"
 
 #include <sinter/elementwise.hpp>

@@ -47,7 +47,7 @@ struct raw_extents {
 struct raw_global {
   void* address = nullptr;
   std::size_t bytes = 0;
-  runtime::buffer* order = nullptr;  ///< stands for all variables of the program where streams keep order; null: nothing
+  runtime::buffer* order = nullptr;  ///< stands for all variables of the program where streams keep order
 };
 
 }  // namespace sinter::jit

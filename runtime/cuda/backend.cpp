@@ -233,7 +233,8 @@ bool cuda_device::copies_late(const void* host) const {
 
 void cuda_device::copy_from_host(void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return;
-  check(bound([&] { return cu_.cuMemcpyHtoDAsync(address(to), from, bytes, current_handle()); }), "copying to the CUDA device");
+  check(bound([&] { return cu_.cuMemcpyHtoDAsync(address(to), from, bytes, current_handle()); }),
+        "copying to the CUDA device");
   if (copies_late(from)) wait_for_current();
 }
 

@@ -80,7 +80,8 @@ bool cuda_moment::has_come() {
 }
 
 void cuda_moment::await() {
-  check(where_.api(), where_.bound([&] { return where_.api().cuEventSynchronize(event_); }), "waiting for a CUDA event");
+  check(where_.api(), where_.bound([&] { return where_.api().cuEventSynchronize(event_); }),
+        "waiting for a CUDA event");
 }
 
 double cuda_moment::milliseconds_since(moment& earlier) {

@@ -1,59 +1,19 @@
-// Streams and events: what arrays make wait for what, memory that several streams use, errors found by whom. Where work
-// of streams overlaps (cuda), a hazard test fails when its wait is left out: a slow launch is in the way of what must
-// not be overtaken.
-#include "tests/backend/expect.hpp"
+// Streams: what arrays make wait for what, memory that several streams use, what launches share. Where work of streams
+// overlaps (cuda), a hazard test fails when its wait is left out: a slow launch is in the way of what must not be
+// overtaken.
+#include "tests/backend/slow_stream.hpp"
 
-#include <sinter/elementwise.hpp>
 #include <sinter/raw_kernel.hpp>
 #include <sinter/scan.hpp>
-#include <sinter/stream.hpp>
-
-#include "runtime/stream.hpp"
 
 #include <cstdint>
+#include <stdexcept>
 #include <thread>
 
 using namespace sinter;
 using namespace sinter_test;
 
 namespace {
-
-bool overlaps() { return default_device().is_cuda(); }
-/// Steps of a chain that keep one thread of a GPU busy for some 50 ms.
-std::int32_t many_steps() { return overlaps() ? 20'000'000 : 1000; }
-
-const elementwise& chain() {
-  static const elementwise k{"chain", "uint32 x, int32 steps", "uint32 y",
-                             "y = x; for (int k = 0; k < steps; ++k) y = y * 1664525u + 1013904223u"};
-  return k;
-}
-/// Evaluated on the current stream; done much later.
-array slow(std::uint32_t seed) {
-  const array y = chain()(array{seed}, many_steps());
-  eval(y);
-  return y;
-}
-std::uint32_t slow_result(std::uint32_t seed) {
-  for (std::int32_t k = 0; k < many_steps(); ++k) seed = seed * 1664525u + 1013904223u;
-  return seed;
-}
-
-std::vector<std::uint32_t> all_of(std::size_t n, std::uint32_t value) { return std::vector<std::uint32_t>(n, value); }
-array filled(std::int64_t n, std::uint32_t value) {
-  const array a = full({n}, value, u32);
-  eval(a);
-  return a;
-}
-
-/// Compiles what the hazards launch, so that no compiler gives the slow launch time to end.
-void warm_up() {
-  const array x = filled(1000, 1) + slow(1);
-  array a = filled(1000, 1);
-  eval(x, a);
-  a += std::uint32_t{1};
-  eval(a);
-  synchronize();
-}
 
 // ---- Which stream is current ----
 
@@ -320,6 +280,44 @@ TEST(stream, many_come_and_go) {
   EXPECT_TRUE(equals(x, all_of(100, 300)));
 }
 
+TEST(stream, work_of_another_one_goes_on_meanwhile) {
+  if (!overlaps()) GTEST_SKIP() << "on the cpu device work is done when a call returns";
+  warm_up();
+  const stream busy, b;
+  array last;
+  {
+    const scoped_stream on(busy);
+    for (std::uint32_t k = 0; k < 20; ++k) last = slow(k);  // a second
+  }
+  {
+    const scoped_stream on(b);
+    const array copied(std::vector<std::uint32_t>(1000, 3), {1000});
+    EXPECT_TRUE(equals(copied + std::uint32_t{1}, all_of(1000, 4)));
+  }
+  EXPECT_TRUE(b.query());
+  EXPECT_FALSE(busy.query());  // nothing above waited for it: copies and reads were b's
+  EXPECT_EQ(last.item<std::uint32_t>(), slow_result(19));
+  EXPECT_TRUE(busy.query());
+}
+
+/// cupy/cupy #5069: threads with streams of their own were given the same memory.
+TEST(stream, memory_of_two_threads_is_not_mixed) {
+  std::vector<int> right(2);
+  const auto fill = [&](std::size_t k, std::uint32_t value) {
+    const stream own;
+    const scoped_stream on(own);
+    for (int round = 0; round < 200; ++round) {
+      const array x = full({4096}, value, u32);
+      eval(x);
+      right[k] += x.to_vector<std::uint32_t>() == all_of(4096, value);
+    }
+  };
+  std::thread other(fill, 1, 456);
+  fill(0, 123);
+  other.join();
+  EXPECT_EQ(right, (std::vector<int>{200, 200}));
+}
+
 // ---- What launches of a device share ----
 
 TEST(stream, reductions_of_two_streams_don_t_share_their_scratch) {
@@ -403,154 +401,6 @@ extern "C" __global__ void add(int by) {
     add(launch_shape{.grid = {1}, .block = {1}}, std::int32_t{1});
   }
   EXPECT_EQ(m.get_global<std::int32_t>("total"), std::vector<std::int32_t>{20'000});
-}
-
-// ---- Faults ----
-
-array bad(int index) { return array{10, 20, 30}(array{index}); }
-
-TEST(stream, a_bad_index_is_told_to_who_waits_for_its_stream) {
-  const stream a, b;
-  array x, y;
-  {
-    const scoped_stream on(a);
-    x = bad(7);
-    eval(x);
-  }
-  {
-    const scoped_stream on(b);
-    y = array{1, 2} + 1;
-    EXPECT_NO_THROW(eval(y));
-    EXPECT_NO_THROW(b.synchronize());
-    EXPECT_TRUE(equals(y, std::vector<std::int32_t>{2, 3}));
-  }
-  EXPECT_TRUE(throws<index_error>([&] { a.synchronize(); }, {"7", "stream_test.cpp"}));
-  EXPECT_NO_THROW(synchronize());
-}
-
-TEST(stream, a_bad_index_is_told_to_who_uses_the_array_elsewhere) {
-  const stream a, b, c;
-  array x, y;
-  {
-    const scoped_stream on(a);
-    x = bad(8);
-    eval(x);
-  }
-  {
-    const scoped_stream on(b);
-    y = x + 1;
-    eval(y);
-  }
-  {
-    const scoped_stream on(c);  // waits for b alone
-    EXPECT_TRUE(throws<index_error>([&] { (y * 2).to_vector<std::int32_t>(); }, {"8"}));
-  }
-  EXPECT_NO_THROW(synchronize());
-}
-
-TEST(stream, a_bad_index_of_an_ended_stream_is_told) {
-  {
-    const stream gone;
-    const scoped_stream on(gone);
-    eval(bad(9));
-  }
-  EXPECT_TRUE(throws<index_error>([] { synchronize(); }, {"9"}));
-  EXPECT_NO_THROW(synchronize());
-}
-
-// ---- Events ----
-
-TEST(event, comes_when_its_stream_is_done) {
-  const stream a;
-  event before, after;
-  EXPECT_FALSE(before.is_recorded());
-  before.record(a);
-  {
-    const scoped_stream on(a);
-    slow(1);
-  }
-  after.record(a);
-  after.synchronize();
-  EXPECT_TRUE(before.query());
-  EXPECT_TRUE(after.query());
-  EXPECT_TRUE(a.query());
-  EXPECT_GE(after.milliseconds_since(before), 0.0);
-  EXPECT_LE(before.milliseconds_since(after), 0.0);
-}
-
-TEST(event, without_a_stream_marks_the_current_one) {
-  const stream a;
-  event e;
-  {
-    const scoped_stream on(a);
-    e.record();
-  }
-  event other = std::move(e);
-  EXPECT_FALSE(e.is_recorded());
-  other.synchronize();
-  EXPECT_TRUE(other.query());
-  other.record(a);
-  EXPECT_NO_THROW(default_stream().wait(other));
-}
-
-TEST(event, that_is_not_recorded_is_an_error_of_the_line) {
-  const stream a;
-  event none, some;
-  some.record(a);
-  const std::initializer_list<std::string> words = {"not recorded", "stream_test.cpp", "hint"};
-  EXPECT_TRUE(throws<device_error>([&] { static_cast<void>(none.query()); }, words));
-  EXPECT_TRUE(throws<device_error>([&] { none.synchronize(); }, words));
-  EXPECT_TRUE(throws<device_error>([&] { static_cast<void>(none.milliseconds_since(some)); }, words));
-  EXPECT_TRUE(throws<device_error>([&] { static_cast<void>(some.milliseconds_since(none)); }, words));
-  EXPECT_TRUE(throws<device_error>([&] { a.wait(none); }, words));
-}
-
-TEST(event, of_another_device_gives_no_time) {
-  if (!overlaps()) GTEST_SKIP() << "needs a second device: the default one is cpu";
-  event here, there;
-  here.record(default_stream());
-  there.record(default_stream(cpu()));
-  EXPECT_TRUE(throws<device_error>([&] { static_cast<void>(here.milliseconds_since(there)); }, {"cpu", "cuda:0"}));
-  EXPECT_NO_THROW(default_stream().wait(there));
-  EXPECT_NO_THROW(default_stream(cpu()).wait(here));
-}
-
-TEST(event, hands_a_fault_on) {
-  const stream a, b;
-  event e;
-  {
-    const scoped_stream on(a);
-    eval(bad(12));
-  }
-  e.record(a);
-  b.wait(e);
-  EXPECT_TRUE(throws<index_error>([&] { b.synchronize(); }, {"12"}));
-}
-
-// ---- Other libraries' streams ----
-
-TEST(stream, of_another_library_needs_a_handle) {
-  const auto wrap = [](void* native) { return [native] { stream::wrap(default_device(), native); }; };
-  EXPECT_TRUE(throws<device_error>(wrap(nullptr), {"stream::wrap", "stream_test.cpp"}));
-  EXPECT_TRUE(throws<device_error>([] { stream::wrap(cpu(), nullptr); }, {"cpu", "stream_test.cpp"}));
-}
-
-TEST(stream, of_another_library_orders_our_work) {
-  if (!overlaps()) GTEST_SKIP() << "the cpu device has no streams of other libraries";
-  warm_up();
-  const stream owner{stream_options{.priority = -1}};
-  EXPECT_EQ(owner.priority(), -1);
-  {
-    const stream wrapped = stream::wrap(default_device(), owner.native());
-    EXPECT_EQ(wrapped.native(), owner.native());
-    EXPECT_NE(wrapped, owner);
-    const scoped_stream on(wrapped);
-    const array x = slow(13);
-    EXPECT_TRUE(equals(x + std::uint32_t{1}, all_of(1, slow_result(13) + 1)));
-    EXPECT_EQ(wrapped.impl().waits(), 0u);
-  }
-  owner.synchronize();  // it isn't destroyed with the wrapper
-  EXPECT_TRUE(owner.query());
 }
 
 }  // namespace
