@@ -35,7 +35,9 @@ inline std::uint32_t slow_result(std::uint32_t seed) {
   return seed;
 }
 
-inline std::vector<std::uint32_t> all_of(std::size_t n, std::uint32_t value) { return std::vector<std::uint32_t>(n, value); }
+inline std::vector<std::uint32_t> all_of(std::size_t n, std::uint32_t value) {
+  return std::vector<std::uint32_t>(n, value);
+}
 inline array filled(std::int64_t n, std::uint32_t value) {
   const array a = full({n}, value, u32);
   eval(a);
