@@ -39,9 +39,11 @@ class cuda_device final : public device, public gpu::owner {
   std::unique_ptr<launch_list> make_launch_list() override;
   std::unique_ptr<module> load_module(std::span<const std::byte> image, const std::string& name) override;
   processor_facts processors() override;
+  /// Needs no context once there is one: memory is released to the very end.
   stream& default_stream() override {
-    bind();
-    return *usual_;
+    if (gpu::cuda_stream* s = usual_.load(std::memory_order_acquire)) return *s;
+    bind_again();
+    return *usual_.load(std::memory_order_acquire);
   }
   std::unique_ptr<moment> make_moment(bool timed) override {
     return std::make_unique<gpu::cuda_moment>(*this, timed ? nullptr : &supply_);
@@ -54,7 +56,7 @@ class cuda_device final : public device, public gpu::owner {
   /// The handle of the thread's current stream; the device is bound.
   CUstream current_handle() override {
     if (this_threads_stream == nullptr) [[likely]]
-      return usual_->handle();
+      return usual_.load(std::memory_order_relaxed)->handle();
     return static_cast<gpu::cuda_stream&>(current_stream(*this)).handle_for_work();
   }
   void start_graph(CUgraphExec g);
@@ -83,7 +85,7 @@ class cuda_device final : public device, public gpu::owner {
   std::once_flag started_;
   CUcontext context_ = nullptr;
   gpu::stream_supply supply_{*this};
-  std::unique_ptr<gpu::cuda_stream> usual_;
+  std::atomic<gpu::cuda_stream*> usual_{nullptr};  ///< as long as the device
   CUmemoryPool pool_ = nullptr;  ///< null: a device without stream-ordered memory
   std::vector<CUgraphExec> retired_;         ///< graphs that may still run
   std::mutex retired_guard_;
@@ -162,12 +164,13 @@ void cuda_device::start() {
   }
   bound_device = this;  // what follows binds
   try {
-    usual_ = std::make_unique<gpu::cuda_stream>(*this, *this, supply_, gpu::create_stream(*this, 0), true, 0);
+    auto made = std::make_unique<gpu::cuda_stream>(*this, *this, supply_, gpu::create_stream(*this, 0), true, 0);
+    made->hold();
+    usual_.store(made.release(), std::memory_order_release);
   } catch (...) {
     bound_device = nullptr;
     throw;
   }
-  usual_->hold();
 }
 
 std::unique_ptr<stream> cuda_device::new_stream(int priority) {
@@ -256,8 +259,7 @@ void cuda_device::synchronize() {
     const std::lock_guard lock(retired_guard_);
     done.swap(retired_);
   }
-  bind();
-  usual_->synchronize();
+  default_stream().synchronize();
   if (has_streams()) synchronize_streams();
   for (const CUgraphExec g : done) cu_.cuGraphExecDestroy(g);
 }
