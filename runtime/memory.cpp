@@ -21,9 +21,9 @@ void count_allocation(std::size_t bytes) {
 buffer* make_buffer(device& owner, std::size_t bytes) {
   std::unique_ptr<buffer> b(new buffer{&owner, nullptr, bytes});
   if (bytes == 0) return b.release();
-  std::unique_ptr<buffer_uses> uses;
+  std::unique_ptr<stream_users> uses;
   if (owner.has_streams()) [[unlikely]]
-    uses = uses_of_new_memory(owner);
+    uses = users_of_new_memory(owner);
   b->data = owner.allocate(bytes);
   count_allocation(bytes);
   if (uses) note_new_memory(*b, std::move(uses));

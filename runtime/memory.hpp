@@ -45,7 +45,7 @@ class reference_count {
   std::atomic<std::uint32_t> count_{1};
 };
 
-struct buffer_uses;  // runtime/stream.hpp
+struct stream_users;  // runtime/stream.hpp
 
 /// Device memory with an intrusive count; freed with the last reference, when the streams that used it are done.
 struct buffer {
@@ -54,7 +54,7 @@ struct buffer {
   std::size_t bytes;
   reference_count references{};
   buffer* whole = nullptr;  ///< whose memory it is part of, and holds on to
-  buffer_uses* uses = nullptr;  ///< of those that are no part; null: only the default stream's, so far
+  stream_users* users = nullptr;  ///< of those that are no part; null: only the default stream's, so far
 };
 
 /// Throws out_of_memory. 0 bytes allocate nothing.

@@ -189,21 +189,21 @@ buffer& root_of(buffer& b) {
   return *root;
 }
 
-buffer_uses::use* find_use(buffer_uses& uses, const stream& s) {
-  const auto found = std::ranges::find(uses.all, &s, [](const buffer_uses::use& u) { return u.by.get(); });
+stream_users::use* find_use(stream_users& uses, const stream& s) {
+  const auto found = std::ranges::find(uses.all, &s, [](const stream_users::use& u) { return u.by.get(); });
   return found == uses.all.end() ? nullptr : &*found;
 }
 
 /// Memory that no use of was noted had the default stream alone. Nothing says when that last read it; it was written
 /// before now, since whoever wrote it has let others have it.
-buffer_uses& uses_of(buffer& root) {
-  if (!root.uses) {
-    auto fresh = std::make_unique<buffer_uses>();
+stream_users& uses_of(buffer& root) {
+  if (!root.users) {
+    auto fresh = std::make_unique<stream_users>();
     stream& usual = root.owner->default_stream();
     fresh->all.push_back({reference<stream>::share(&usual), stream::everything, usual.note_use()});
-    root.uses = fresh.release();
+    root.users = fresh.release();
   }
-  return *root.uses;
+  return *root.users;
 }
 
 }  // namespace
@@ -212,16 +212,16 @@ buffer_uses& uses_of(buffer& root) {
 void memory_use::add(buffer& b, bool writes) {
   buffer& root = root_of(b);
   if (!root.data) return;
-  std::vector<buffer_uses::use> others;
+  std::vector<stream_users::use> others;
   {
     const std::lock_guard lock(uses_guard);
-    buffer_uses& uses = uses_of(root);
-    for (const buffer_uses::use& u : uses.all)
+    stream_users& uses = uses_of(root);
+    for (const stream_users::use& u : uses.all)
       if (u.by.get() != stream_.get()) others.push_back(u);
     if (!find_use(uses, *stream_)) uses.all.push_back({stream_, 0, 0});
     all_.push_back({&root, writes});
   }
-  for (const buffer_uses::use& u : others) {
+  for (const stream_users::use& u : others) {
     stream_->wait_for(*u.by, u.written);
     if (writes) stream_->wait_for(*u.by, u.read);
   }
@@ -231,12 +231,12 @@ void memory_use::note() noexcept {
   const std::lock_guard lock(uses_guard);
   const std::uint64_t now = stream_->note_use();
   for (const used& x : all_) {
-    buffer_uses& uses = *x.memory->uses;
-    buffer_uses::use& mine = *find_use(uses, *stream_);
+    stream_users& uses = *x.memory->users;
+    stream_users::use& mine = *find_use(uses, *stream_);
     (x.written ? mine.written : mine.read) = now;
     if (!x.written || uses.all.size() == 1) continue;
     // What came before is done when this is. Those without numbers are about to begin, elsewhere in this memory.
-    std::erase_if(uses.all, [&](const buffer_uses::use& u) {
+    std::erase_if(uses.all, [&](const stream_users::use& u) {
       const std::uint64_t last = std::max(u.read, u.written);
       return u.by.get() != stream_.get() && last != 0 && last != stream::everything && stream_->knows(*u.by, last);
     });
@@ -252,20 +252,20 @@ void memory_use::finish() noexcept {
   }
 }
 
-std::unique_ptr<buffer_uses> uses_of_new_memory(device& d) {
-  auto uses = std::make_unique<buffer_uses>();
+std::unique_ptr<stream_users> users_of_new_memory(device& d) {
+  auto uses = std::make_unique<stream_users>();
   uses->all.push_back({reference<stream>::share(&current_stream(d)), 0, 0});
   return uses;
 }
 
-void note_new_memory(buffer& b, std::unique_ptr<buffer_uses> uses) noexcept {
+void note_new_memory(buffer& b, std::unique_ptr<stream_users> uses) noexcept {
   uses->all.front().written = uses->all.front().by->note_use();
-  b.uses = uses.release();
+  b.users = uses.release();
 }
 
 void release_in_order(buffer& b) noexcept {
   device& d = *b.owner;
-  const std::unique_ptr<buffer_uses> uses(std::exchange(b.uses, nullptr));
+  const std::unique_ptr<stream_users> uses(std::exchange(b.users, nullptr));
   if (!uses) {
     const stream_scope on(d.default_stream());
     return d.release(b.data, b.bytes);
@@ -279,7 +279,7 @@ void release_in_order(buffer& b) noexcept {
   }
   const stream_scope on(d.releasing_stream());
   try {
-    for (const buffer_uses::use& u : uses->all) on.current().wait_for(*u.by, std::max(u.read, u.written));
+    for (const stream_users::use& u : uses->all) on.current().wait_for(*u.by, std::max(u.read, u.written));
   } catch (const std::exception&) {
     // The device can't be waited for: nothing runs on it any more that could be disturbed.
   }

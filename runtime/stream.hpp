@@ -2,7 +2,7 @@
 // a current stream for each device, which is where all that it asks of the device goes.
 //
 // Memory carries the order from one stream to another: a buffer knows which streams used it, and up to where in their
-// work (buffer_uses). Work about to be asked for says what it uses (memory_use); its stream then waits for those that
+// work (stream_users). Work about to be asked for says what it uses (memory_use); its stream then waits for those that
 // used the same before, unless it knows already that they are done. Where a stream is in its work is told by points:
 // uses are noted under the number of the point that is open, which becomes an event of the device's when somebody
 // waits for it, or when an evaluation ends. All of that begins with a device's second stream: before, nothing is noted.
@@ -169,7 +169,7 @@ class stream_scope {
 extern constinit thread_local const stream_scope* this_threads_stream;
 
 /// Which streams used a buffer, and the number of the last point each used it under; 0: it didn't.
-struct buffer_uses {
+struct stream_users {
   struct use {
     reference<stream> by;
     std::uint64_t read, written;
@@ -216,8 +216,8 @@ class memory_use {
 };
 
 /// For memory about to be allocated, and once it is: that the current stream has it.
-std::unique_ptr<buffer_uses> uses_of_new_memory(device& d);
-void note_new_memory(buffer& b, std::unique_ptr<buffer_uses> uses) noexcept;
+std::unique_ptr<stream_users> users_of_new_memory(device& d);
+void note_new_memory(buffer& b, std::unique_ptr<stream_users> uses) noexcept;
 /// Releases the memory of a buffer that is no part when all streams that used it are done.
 void release_in_order(buffer& b) noexcept;
 

@@ -96,7 +96,7 @@ std::string variable_symbol(const std::string& name) {
 /// What there is of a program on one device.
 struct raw_program::loaded {
   explicit loaded(runtime::device& d) : where(d) {}
-  ~loaded() { delete variables.uses; }
+  ~loaded() { delete variables.users; }
   loaded(const loaded&) = delete;
   loaded& operator=(const loaded&) = delete;
 
