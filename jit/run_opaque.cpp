@@ -60,6 +60,7 @@ class repeated_run {
     for (; done < std::min<std::int64_t>(launches, first_ones); ++done) step(nullptr);
     if (launches - done >= least_in_lists) done += run_lists(launches - done);
     for (; done < launches; ++done) step(nullptr);
+    if (where_.has_streams()) current_stream(where_).close_point();
     now_.resize(body_.states.size());
     body_.after = now_;
   }
@@ -124,9 +125,9 @@ class repeated_run {
            now_[state]->references.load(std::memory_order_acquire) == 2;
   }
 
-  reference<buffer> copy_of(const buffer& from) {
+  reference<buffer> copy_of(buffer& from) {
     reference<buffer> to(make_buffer(where_, from.bytes));
-    if (from.bytes > 0) where_.copy_on_device(to->data, from.data, from.bytes);
+    runtime::copy_on_device(*to, from, from.bytes);
     return to;
   }
 
@@ -136,18 +137,18 @@ class repeated_run {
   void count_iterations(const place& at) {
     const std::int64_t zero = 0;
     reference<buffer> memory(make_buffer(where_, sizeof zero));
-    where_.copy_from_host(memory->data, &zero, sizeof zero);
+    runtime::copy_from_host(*memory, &zero, sizeof zero);
     now_.push_back(std::move(memory));
     placeholders_.push_back(body_.counter.get());
     const input in[] = {{body_.counter.get(), {}, at}, {nullptr, scalar(1), at}};
     next_.push_back(record(op::add, in, at));
   }
 
-  void step(runtime::launch_list* list) {
+  void step(runtime::launch_list* list, runtime::memory_use* list_use = nullptr) {
     std::vector<std::pair<const node*, buffer*>> stand_ins;
     for (std::size_t k = 0; k < now_.size(); ++k) stand_ins.push_back({placeholders_[k], now_[k].get()});
     for (const twin& t : twins_) stand_ins.push_back({t.base, t.memory.get()});
-    if (computes_) work_.launch_again(std::move(stand_ins), spare_, list);
+    if (computes_) work_.launch_again(std::move(stand_ins), spare_, list, list_use);
     std::vector<reference<buffer>> after;
     for (const node_ref& n : next_) {
       const auto same = std::ranges::find(placeholders_, n.get());
@@ -165,12 +166,17 @@ class repeated_run {
     if (!computes_) return 0;
     const std::unique_ptr<runtime::launch_list> list = where_.make_launch_list();
     if (!list) return 0;
+    runtime::memory_use used(where_);
+    const auto start = [&] {
+      list->start();
+      used.started();
+    };
     std::vector<buffer*> begin;
     for (const reference<buffer>& b : now_) begin.push_back(b.get());
     const std::int64_t lists = (most + most_in_list - 1) / most_in_list, wanted = most / lists;
     std::int64_t length = 0, whole = 0, period = 0;
     while (length < std::min(most_in_list, most)) {
-      step(list.get());
+      step(list.get(), &used);
       ++length;
       if (!same_memory(begin)) continue;
       whole = length;
@@ -178,11 +184,11 @@ class repeated_run {
       if (length + period > wanted) break;
     }
     if (length != whole) {  // what comes after the last return to the beginning: once
-      list->start();
+      start();
       return length;
     }
     const std::int64_t times = most / whole;
-    for (std::int64_t k = 0; k < times; ++k) list->start();
+    for (std::int64_t k = 0; k < times; ++k) start();
     return times * whole;
   }
 
