@@ -21,18 +21,28 @@ namespace sinter::runtime::gpu {
   ENTRY(cuCtxSetCurrent)            \
   ENTRY(cuStreamCreate)             \
   ENTRY(cuStreamSynchronize)        \
+  ENTRY(cuStreamWaitEvent)          \
+  ENTRY(cuEventCreate)              \
+  ENTRY(cuEventDestroy)             \
+  ENTRY(cuEventRecord)              \
+  ENTRY(cuEventQuery)               \
+  ENTRY(cuEventSynchronize)         \
   ENTRY(cuDeviceGetDefaultMemPool)  \
   ENTRY(cuMemPoolSetAttribute)      \
+  ENTRY(cuMemPoolGetAttribute)      \
   ENTRY(cuMemPoolTrimTo)            \
   ENTRY(cuMemAllocFromPoolAsync)    \
   ENTRY(cuMemFreeAsync)             \
   ENTRY(cuMemAlloc)                 \
   ENTRY(cuMemFree)                  \
   ENTRY(cuMemGetInfo)               \
+  ENTRY(cuMemHostAlloc)             \
+  ENTRY(cuMemFreeHost)              \
   ENTRY(cuPointerGetAttributes)     \
   ENTRY(cuMemcpyHtoDAsync)          \
   ENTRY(cuMemcpyDtoHAsync)          \
   ENTRY(cuMemcpyDtoDAsync)          \
+  ENTRY(cuMemcpy2DAsync)            \
   ENTRY(cuModuleLoadDataEx)         \
   ENTRY(cuModuleGetFunction)        \
   ENTRY(cuModuleGetGlobal)          \

@@ -2,6 +2,7 @@
 #include "runtime/backend.hpp"
 #include "runtime/error.hpp"
 #include "runtime/host/blocks.hpp"
+#include "runtime/host/machine.hpp"
 #include "runtime/host/pool.hpp"
 #include "runtime/host/shared_object.hpp"
 #include "runtime/module.hpp"
@@ -76,6 +77,9 @@ class cpu_device final : public device {
 
   index_fault* fault_address() override { return &fault_; }
   bool take_fault(index_fault& out) override;
+
+  memory_state memory() override { return {blocks_.kept_bytes(), free_memory(), memory_limit()}; }
+  void trim(std::size_t keep) override { blocks_.trim(keep); }
 
  private:
   block_pool blocks_;
