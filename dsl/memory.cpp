@@ -28,6 +28,7 @@ void set_memory_limit(std::uint64_t bytes, const device& d) {
 void trim_memory(const device& d) {
   d.impl().synchronize();
   d.impl().trim(0);
+  d.impl().trim_host();
 }
 
 void reset_peak_memory(const device& d) {

@@ -105,7 +105,7 @@ class repeated_run {
   }
 
   reference<buffer> copy_of(const buffer& from) {
-    reference<buffer> to(make_buffer(where_, from.bytes));
+    reference<buffer> to(make_buffer(where_, from.bytes, from.use));
     if (from.bytes > 0) where_.copy_on_device(to->data, from.data, from.bytes);
     return to;
   }

@@ -117,6 +117,8 @@ class device {
   virtual memory_state memory() { return {}; }
   /// Gives cached memory back to the system until at most `keep` bytes are cached.
   virtual void trim(std::size_t /*keep*/) {}
+  /// The same of all host memory that is kept for copies.
+  virtual void trim_host() noexcept {}
 
   memory_account account;
 };

@@ -48,6 +48,7 @@ class cuda_device final : public device, public gpu::owner {
   void release_host(void* memory, std::size_t bytes) noexcept override { transfers_.release_host(memory, bytes); }
   memory_state memory() override;
   void trim(std::size_t keep) override;
+  void trim_host() noexcept override { transfers_.trim(); }
 
   /// Unloads a module once nothing that runs can be of it. Failures don't matter any more.
   void unload(CUmodule m) noexcept override;
@@ -257,7 +258,6 @@ memory_state cuda_device::memory() {
 
 void cuda_device::trim(std::size_t keep) {
   bind();
-  if (keep == 0) transfers_.trim();
   if (pool_ == nullptr) return;
   const cuuint64_t used = pool_bytes(CU_MEMPOOL_ATTR_USED_MEM_CURRENT);
   if (pool_bytes(CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) <= used + keep) return;

@@ -124,6 +124,48 @@ TEST(memory, what_is_cached_makes_room) {
   }
 }
 
+// A pool that looks for memory again and again when a limit leaves hardly any (ArrayFire #2608).
+TEST(memory, a_limit_just_above_what_lives_finishes_or_throws) {
+  std::vector<array> all;
+  std::vector<float> want;
+  for (int k = 0; k < 4; ++k) {
+    all.push_back(filled(4, static_cast<float>(k)));
+    want.push_back(static_cast<float>(k));
+  }
+  const room_for more(16 * mib / 10);
+  int finished = 0, thrown = 0;
+  for (int k = 0; k < 40; ++k) {
+    const auto i = static_cast<std::size_t>(k % 4), j = static_cast<std::size_t>(k / 3 % 4);
+    try {
+      if (k % 2 == 0) {  // in place
+        all[i] += all[j] * 0.5f;
+        eval(all[i]);
+        want[i] += want[j] * 0.5f;
+      } else {
+        const array other = all[i] - all[j];
+        eval(other);
+      }
+      ++finished;
+    } catch (const out_of_memory&) { ++thrown; }
+    EXPECT_LE(memory_info().in_use, memory_info().limit);
+  }
+  EXPECT_GE(finished, 20);
+  EXPECT_GE(thrown, 10);
+  for (std::size_t k = 0; k < 4; ++k) EXPECT_EQ(all[k](3, 77).item<float>(), want[k]);
+}
+
+// Memory that grows when evaluations fail on their way (MLX #433).
+TEST(memory, failures_on_the_way_leave_no_bytes_behind) {
+  const array a = filled(4, 1);
+  const std::uint64_t at_first = memory_info().in_use;
+  const room_for more(10 * mib);  // for two results of three
+  for (int k = 0; k < 30; ++k) {
+    array x = a * k + 1, y = sqrt(x) + sum(x, 1)(all, newaxis), z = sum(y, 0) + y;
+    EXPECT_THROW(eval(x, y, z), out_of_memory);
+    EXPECT_EQ(memory_info().in_use, at_first);
+  }
+}
+
 TEST(memory, copies_into_arrays_keep_to_the_limit) {
   std::vector<float> x(3 << 18, 2.0f);
   const room_for more(2 * mib);

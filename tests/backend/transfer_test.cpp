@@ -5,7 +5,9 @@
 #include "tests/backend/expect.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <numeric>
 #include <random>
@@ -230,6 +232,30 @@ TEST(transfer, async_copies_arrive) {
   EXPECT_EQ(a(99999).item<double>(), 2.0 * 99999 + 1);
 }
 
+// Copies that take longer than a launch, in both directions: what is computed waits for what it reads, and what is copied
+// back for what computes it.
+TEST(transfer, async_copies_of_pinned_memory_are_ordered_with_what_is_computed) {
+  constexpr std::int64_t n = 4 << 20;
+  pinned_vector<std::int32_t> x(n), y(n), z(n);
+  for (int round = 1; round <= 3; ++round) {
+    std::iota(x.begin(), x.end(), round);
+    incoming in = from_host_async(std::span(x.begin(), x.end()));
+    array a = in.values * 3;
+    transfer once = copy_to_async(a, std::span(y.begin(), y.end()));
+    a += in.values;
+    eval(a);
+    transfer again = copy_to_async(a, std::span(z.begin(), z.end()));
+    in.copy.wait();
+    std::fill(x.begin(), x.end(), -1);
+    again.wait();
+    once.wait();
+    for (std::size_t k = 0; k < n; ++k) {
+      ASSERT_EQ(y[k], 3 * (static_cast<std::int32_t>(k) + round));
+      ASSERT_EQ(z[k], 4 * (static_cast<std::int32_t>(k) + round));
+    }
+  }
+}
+
 TEST(transfer, is_done_brings_a_copy_on) {
   const piece_size small(1000);
   std::vector<std::int64_t> x(10000), y(10000);
@@ -281,6 +307,43 @@ TEST(transfer, copies_are_counted) {
   });
   EXPECT_EQ(both.bytes_to_device, 4000u);
   EXPECT_EQ(both.bytes_to_host, 4000u);
+}
+
+/// Run by the test below in a process of its own: what is logged is decided once a process.
+TEST(transfer, DISABLED_copies_again_and_again) {
+  const std::vector<float> x(5000, 1.0f), few(10, 1.0f);
+  float total = 0;
+  std::printf("LINES %d %d\n", __LINE__ + 2, __LINE__ + 3);
+  for (std::int64_t k = 0; k < 20; ++k) {
+    total += sum(from_host(x) * k).item<float>();
+    total += sum(array(x, {50, 100}) * k).item<float>();
+    total += sum(from_host(few)).item<float>();                           // numbers rather than data
+    total += sum(from_host({x.data(), {2000 + k}})).item<float>();        // never the same
+  }
+  for (int k = 0; k < 7; ++k) total += from_host(x)(0).item<float>();     // not yet often
+  EXPECT_GT(total, 0);
+}
+
+TEST(transfer, the_log_names_lines_that_copy_the_same_again_and_again_once) {
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe");
+  const std::string command = "env -u GTEST_TOTAL_SHARDS -u GTEST_SHARD_INDEX SINTER_LOG=info '" + self +
+                              "' --gtest_filter=transfer.DISABLED_copies_again_and_again "
+                              "--gtest_also_run_disabled_tests" +
+                              (executor.empty() ? "" : " --executor=" + executor) + " 2>&1";
+  std::FILE* const child = ::popen(command.c_str(), "r");
+  ASSERT_NE(child, nullptr);
+  std::string text;
+  for (int c; (c = std::fgetc(child)) != EOF;) text += static_cast<char>(c);
+  EXPECT_EQ(::pclose(child), 0) << text;
+  int first = 0, second = 0, told = 0;
+  ASSERT_NE(text.find("LINES "), std::string::npos) << text;
+  ASSERT_EQ(std::sscanf(text.c_str() + text.find("LINES "), "LINES %d %d", &first, &second), 2) << text;
+  for (std::size_t at = 0; (at = text.find(" bytes copied 8 times", at)) != std::string::npos; ++at) ++told;
+  EXPECT_EQ(told, 2) << text;
+  for (const int line : {first, second})
+    EXPECT_NE(text.find("transfer_test.cpp:" + std::to_string(line) + ": 20000 bytes copied 8 times from this line"),
+              std::string::npos)
+        << text;
 }
 
 TEST(transfer, errors_name_the_line) {
