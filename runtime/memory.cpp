@@ -2,6 +2,7 @@
 #include "runtime/memory.hpp"
 
 #include "runtime/error.hpp"
+#include "runtime/pool.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -13,7 +14,8 @@
 namespace sinter::runtime {
 namespace {
 
-/// The buffers that take memory, of all devices.
+/// The buffers that take memory, of all devices. The guard is held to change what is counted, too: one lock costs less
+/// than an atomic operation for each number.
 struct live_buffers {
   std::mutex guard;
   buffer* youngest = nullptr;
@@ -21,40 +23,48 @@ struct live_buffers {
 constinit live_buffers live;
 constinit std::atomic<void (*)()> reclaimer{nullptr};
 
-void raise_to(std::atomic<std::size_t>& peak, std::size_t now) {
-  std::size_t before = peak.load(std::memory_order_relaxed);
-  while (before < now && !peak.compare_exchange_weak(before, now, std::memory_order_relaxed)) {}
+/// Adds to a counter that is only changed under the guard, and may be read without.
+template <class Number, class Change>
+Number change(std::atomic<Number>& counter, Change by) {
+  const Number now = counter.load(std::memory_order_relaxed) + static_cast<Number>(by);
+  counter.store(now, std::memory_order_relaxed);
+  return now;
+}
+template <class Number>
+void raise_to(std::atomic<Number>& peak, Number now) {
+  if (peak.load(std::memory_order_relaxed) < now) peak.store(now, std::memory_order_relaxed);
 }
 
-/// Whether the limit leaves room for `bytes` more, which then are taken. Before the allocation, so that threads can't
-/// pass the limit together.
+/// Whether the limit leaves room for `bytes` more, which then count as used, so that threads can't pass it together.
 bool take_room(memory_account& a, std::size_t bytes) {
-  const std::size_t limit = a.limit.load(std::memory_order_relaxed);
-  const std::size_t now = a.in_use.fetch_add(bytes, std::memory_order_relaxed) + bytes;
-  if (limit != 0 && now > limit) {
-    a.in_use.fetch_sub(bytes, std::memory_order_relaxed);
-    return false;
-  }
+  const std::lock_guard lock(live.guard);
+  const std::size_t limit = a.limit.load(std::memory_order_relaxed), used = a.in_use.load(std::memory_order_relaxed);
+  if (limit != 0 && (bytes > limit || used > limit - bytes)) return false;
+  change(a.in_use, bytes);
   return true;
 }
 
-void count_allocation(memory_account& a, std::size_t bytes) {
-  raise_to(a.peak, a.in_use.load(std::memory_order_relaxed));
-  memory_counters& c = memory_count();
-  const std::uint64_t now = c.bytes_in_use.fetch_add(bytes, std::memory_order_relaxed) + bytes;
-  std::uint64_t peak = c.peak_bytes.load(std::memory_order_relaxed);
-  while (peak < now && !c.peak_bytes.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {}
+void give_room(memory_account& a, std::size_t bytes) noexcept {
+  const std::lock_guard lock(live.guard);
+  change(a.in_use, -bytes);
 }
 
-void list(buffer* b) {
+/// Counts and lists a buffer that has got its memory.
+void enter(buffer* b, bool has_room) {
   const std::lock_guard lock(live.guard);
+  memory_account& a = b->owner->account;
+  raise_to(a.peak, has_room ? a.in_use.load(std::memory_order_relaxed) : change(a.in_use, b->bytes));
+  memory_counters& all = memory_count();
+  raise_to(all.peak_bytes, change(all.bytes_in_use, b->bytes));
   b->older = live.youngest;
   if (live.youngest != nullptr) live.youngest->younger = b;
   live.youngest = b;
 }
 
-void unlist(buffer* b) noexcept {
+void leave(buffer* b) noexcept {
   const std::lock_guard lock(live.guard);
+  change(b->owner->account.in_use, -b->bytes);
+  change(memory_count().bytes_in_use, -b->bytes);
   (b->younger != nullptr ? b->younger->older : live.youngest) = b->older;
   if (b->older != nullptr) b->older->younger = b->younger;
 }
@@ -85,24 +95,25 @@ std::string largest_arrays(const device& d) {
   return text;
 }
 
-/// One attempt; null, and why, when there is no room.
-void* try_allocate(device& owner, std::size_t bytes, std::string& why) {
-  memory_account& a = owner.account;
-  if (!take_room(a, bytes)) {
+/// One attempt: false, and why, when there is no room.
+bool try_allocate(buffer* b, std::string& why) {
+  memory_account& a = b->owner->account;
+  const bool limited = a.limit.load(std::memory_order_relaxed) != 0;
+  if (limited && !take_room(a, b->bytes)) {
     why = fmt::format("{}: no room for {} bytes: arrays use {} bytes of the {} that set_memory_limit allows",
-                      owner.name(), bytes, a.in_use.load(), a.limit.load());
-    return nullptr;
+                      b->owner->name(), b->bytes, a.in_use.load(), a.limit.load());
+    return false;
   }
   try {
-    void* const memory = owner.allocate(bytes);
-    count_allocation(a, bytes);
-    return memory;
+    b->data = b->owner->allocate(b->bytes);
+    enter(b, limited);
+    return true;
   } catch (const out_of_memory& e) {
-    a.in_use.fetch_sub(bytes, std::memory_order_relaxed);
+    if (limited) give_room(a, b->bytes);
     why = e.what();
-    return nullptr;
+    return false;
   } catch (...) {
-    a.in_use.fetch_sub(bytes, std::memory_order_relaxed);
+    if (limited) give_room(a, b->bytes);
     throw;
   }
 }
@@ -115,32 +126,33 @@ void keep_to_limit(device& d) {
   d.trim(limit > used ? limit - used : 0);
 }
 
-void* allocate(device& owner, std::size_t bytes, const buffer_use& use) {
+void allocate(buffer* b) {
+  device& owner = *b->owner;
   std::string why;
-  void* memory = try_allocate(owner, bytes, why);
-  if (memory == nullptr) [[unlikely]] {
+  bool done = try_allocate(b, why);
+  if (!done) [[unlikely]] {
     if (void (*reclaim)() = reclaimer.load(std::memory_order_acquire)) reclaim();
     owner.synchronize();  // memory that running work lets go of counts as used
     owner.trim(0);
-    memory = try_allocate(owner, bytes, why);
+    done = try_allocate(b, why);
   }
-  if (memory == nullptr)
-    throw out_of_memory(error_text(why, use.at) + largest_arrays(owner));
-  keep_to_limit(owner);
-  return memory;
+  if (!done) throw out_of_memory(error_text(why, b->use.at) + largest_arrays(owner));
 }
 
 }  // namespace
 
+void* buffer::operator new(std::size_t) { return pool<buffer>::take(); }
+void buffer::operator delete(void* memory) noexcept { pool<buffer>::give(memory); }
+
 buffer* make_buffer(device& owner, std::size_t bytes) { return make_buffer(owner, bytes, {}); }
 
 buffer* make_buffer(device& owner, std::size_t bytes, const buffer_use& use) {
-  std::unique_ptr<buffer> b(new buffer{&owner, nullptr, bytes});
+  std::unique_ptr<buffer> b(new buffer{.owner = &owner, .data = nullptr, .bytes = bytes, .use = use});
   if (bytes == 0) return b.release();
-  b->use = use;
-  b->data = allocate(owner, bytes, use);
-  list(b.get());
-  return b.release();
+  allocate(b.get());
+  buffer* const made = b.release();
+  keep_to_limit(owner);
+  return made;
 }
 
 buffer* make_part(buffer& whole, std::size_t offset, std::size_t bytes) {
@@ -161,10 +173,8 @@ void release(buffer* b) noexcept {
   if (b->whole != nullptr) {
     release(b->whole);  // which is no part itself, or of another: as deep as parts were made of parts
   } else if (b->data != nullptr) {
-    unlist(b);
+    leave(b);
     b->owner->release(b->data, b->bytes);
-    b->owner->account.in_use.fetch_sub(b->bytes, std::memory_order_relaxed);
-    memory_count().bytes_in_use.fetch_sub(b->bytes, std::memory_order_relaxed);
   }
   delete b;
 }

@@ -62,6 +62,9 @@ struct buffer {
   buffer* whole = nullptr;  ///< whose memory it is part of, and holds on to
   buffer *older = nullptr, *younger = nullptr;  ///< links those that take memory
   buffer_use use{};
+
+  static void* operator new(std::size_t);  // of a pool (runtime/pool.hpp)
+  static void operator delete(void* memory) noexcept;
 };
 
 /// 0 bytes allocate nothing. Past the owner's limit, or when the device has no room: lets go of cached memory and of
