@@ -47,7 +47,7 @@ void copy_edges(const runtime::buffer& from, std::int64_t element, excerpt& e) {
     }
     const std::int64_t bytes = edge * block;
     from.owner->copy_to_host(to, static_cast<const std::byte*>(from.data) + offset, static_cast<std::size_t>(bytes));
-    runtime::bump(runtime::count().bytes_to_host, static_cast<std::uint64_t>(bytes));
+    runtime::count_copy_out(static_cast<std::uint64_t>(bytes));
     to += bytes;
     at[last] += edge;
     for (int k = last; k > 0 && at[k] == e.shown[k]; --k) {

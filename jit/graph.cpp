@@ -435,7 +435,7 @@ node_ref move_to(node* source, runtime::device& d, const place& at) {
     else throw_on_fault(*have->owner);
     if (!to_cpu) {
       d.copy_from_host(values->data, host, bytes);
-      runtime::bump(runtime::count().bytes_to_device, bytes);
+      runtime::count_copy_in(bytes);
       note_copy_in(d, bytes, at);
     }
   }

@@ -38,7 +38,7 @@ node_ref start_copy_in(runtime::device& where, const runtime::host_region& from,
   copy.memory = reference<runtime::buffer>(runtime::make_buffer(where, bytes, {type, extents, at}));
   if (bytes > 0) {
     copy.copy = where.start_copy_in(copy.memory->data, from);
-    runtime::bump(runtime::count().bytes_to_device, bytes);
+    runtime::count_copy_in(bytes);
   }
   return make_buffer_node(copy.memory, type, extents, at);
 }
@@ -63,7 +63,7 @@ started_copy start_copy_out(node* n, const runtime::host_region& to, const place
   if (bytes == 0) return started;
   started.memory = reference<runtime::buffer>::share(n->values());
   SINTER_CHECK(started.memory && started.memory->bytes >= bytes);
-  runtime::bump(runtime::count().bytes_to_host, bytes);
+  runtime::count_copy_out(bytes);
   started.copy = started.memory->owner->start_copy_out(to, started.memory->data);
   return started;
 }

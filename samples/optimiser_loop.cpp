@@ -90,7 +90,8 @@ int main(int argc, char** argv) {
       call();
       const auto after = stats();
       report.row(form, 1e-5, call, error, "", most_launches);
-      std::printf("  %s: %llu bytes to the device for %llu calls of the cost\n", form,
+      std::printf("  %s: %llu copies of %llu bytes in all to the device, for %llu calls of the cost\n", form,
+                  static_cast<unsigned long long>(after.copies_to_device - before.copies_to_device),
                   static_cast<unsigned long long>(after.bytes_to_device - before.bytes_to_device),
                   static_cast<unsigned long long>(calls));
     };

@@ -305,7 +305,9 @@ TEST(transfer, copies_are_counted) {
     copy_to(a(range(500)) + 1, y);
     copy_to_async(a(range(500)) - 1, y).wait();
   });
+  EXPECT_EQ(both.copies_to_device, 1u);
   EXPECT_EQ(both.bytes_to_device, 4000u);
+  EXPECT_EQ(both.copies_to_host, 2u);
   EXPECT_EQ(both.bytes_to_host, 4000u);
 }
 
