@@ -54,8 +54,8 @@ class chunk_pipeline {
       if (v.extents().rank() == 0)
         throw_shape_error(fmt::format("for_each_chunk: {} {} has no axis to cut", what, k), at_);
       if (rows >= 0 && v.extents()[0] != rows)
-        throw_shape_error(fmt::format("for_each_chunk: {} {} has {} rows, others have {}", what, k, v.extents()[0], rows),
-                          at_);
+        throw_shape_error(
+            fmt::format("for_each_chunk: {} {} has {} rows, others have {}", what, k, v.extents()[0], rows), at_);
       rows = v.extents()[0];
     };
     for (std::size_t k = 0; k < from_.size(); ++k) meet(from_[k], "input", k);
@@ -109,15 +109,16 @@ class chunk_pipeline {
       throw_shape_error(fmt::format("for_each_chunk: {} results for {} outputs", results.size(), to_.size()), at_);
     for (std::size_t k = 0; k < to_.size(); ++k) {
       const shape want = to_[k].rows(first, last).extents();
-      const bool same_type = results[k].type() == to_[k].type() || (results[k].type() == boolean && to_[k].type() == u8);
-      if (!same_type)
-        throw_type_error(fmt::format("for_each_chunk: a result of {} for output {} of {}", to_string(results[k].type()),
-                                     k, to_string(to_[k].type())),
+      const dtype type = results[k].type();
+      if (type != to_[k].type() && !(type == boolean && to_[k].type() == u8))
+        throw_type_error(fmt::format("for_each_chunk: a result of {} for output {} of {}", to_string(type), k,
+                                     to_string(to_[k].type())),
                          at_, fmt::format("x.astype({}) converts", to_string(to_[k].type())));
       if (results[k].extents() != want)
-        throw_shape_error(fmt::format("for_each_chunk: a result of shape {} for rows [{}, {}) of output {}, of shape {}",
-                                      to_string(results[k].extents()), first, last, k, to_string(want)),
-                          at_);
+        throw_shape_error(
+            fmt::format("for_each_chunk: a result of shape {} for rows [{}, {}) of output {}, of shape {}",
+                        to_string(results[k].extents()), first, last, k, to_string(want)),
+            at_);
     }
   }
 

@@ -125,9 +125,9 @@ class transfer {
   state* state_ = nullptr;
 };
 
-/// A new array of the view's shape and dtype on the default device, or on `where`. The memory may change, or go, as soon
-/// as this returns. Pageable memory is staged, so that this doesn't wait for the device unless much is on the way to it;
-/// pinned memory is copied directly, which this waits for.
+/// A new array of the view's shape and dtype on the default device, or on `where`. The memory may change, or go, as
+/// soon as this returns. Pageable memory is staged, so that this doesn't wait for the device unless much is on the way
+/// to it; pinned memory is copied directly, which this waits for.
 array from_host(const const_host_view& from, place at = place::here());
 array from_host(const const_host_view& from, const device& where, place at = place::here());
 /// `extents`, from values in C order.
@@ -216,8 +216,8 @@ concept progress_callback = std::invocable<F&, std::int64_t, std::int64_t>;
 
 /// Runs `body` on one chunk of rows of `from` after the other, and puts what it returns into the same rows of `to`,
 /// beside each other: while a chunk is computed the next one is copied to the default device, and the one before back.
-/// Both may be larger than the device's memory, and are copied fastest when pinned. `body(const array& rows)` returns an
-/// array of as many rows; it is called for the chunks in order, and its result is evaluated at once.
+/// Both may be larger than the device's memory, and are copied fastest when pinned. `body(const array& rows)` returns
+/// an array of as many rows; it is called for the chunks in order, and its result is evaluated at once.
 /// `progress(rows done, rows in all)` is called when the results of a chunk have arrived. What `body` or `progress`
 /// throws ends it: the rows told to be done are there then.
 /// Throws shape_error when extents don't fit (of results: at the first chunk), type_error for results of another dtype,
@@ -235,8 +235,8 @@ void for_each_chunk(const const_host_view& from, const host_view& to, Body&& bod
                                     const_cast<void*>(static_cast<const void*>(&progress)), tell}, how, at);
 }
 
-/// The same of several inputs and outputs, or none: all with as many rows. `body(std::span<const array> inputs)` returns
-/// a std::vector<array> with an array for each output. Without outputs, `body` sees to what it computes.
+/// The same of several inputs and outputs, or none: all with as many rows. `body(std::span<const array> inputs)`
+/// returns a std::vector<array> with an array for each output. Without outputs, `body` sees to what it computes.
 template <class Body, progress_callback Progress = no_progress>
 void for_each_chunk(std::initializer_list<const_host_view> from, std::initializer_list<host_view> to, Body&& body,
                     const chunking& how = {}, Progress&& progress = {}, place at = place::here()) {

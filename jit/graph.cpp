@@ -428,7 +428,8 @@ node_ref move_to(node* source, runtime::device& d, const place& at) {
   reference<runtime::buffer> values(runtime::make_buffer(d, bytes, {source->type, source->extents, at}));
   if (bytes > 0) {
     // The memory of the cpu device is host memory.
-    const bool from_cpu = have->owner->kind() == runtime::device_kind::cpu, to_cpu = d.kind() == runtime::device_kind::cpu;
+    const bool from_cpu = have->owner->kind() == runtime::device_kind::cpu;
+    const bool to_cpu = d.kind() == runtime::device_kind::cpu;
     const std::unique_ptr<std::byte[]> between(from_cpu || to_cpu ? nullptr : new std::byte[bytes]);
     void* const host = from_cpu ? have->data : to_cpu ? values->data : between.get();
     if (!from_cpu) read(source, host, bytes, at);

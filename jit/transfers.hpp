@@ -30,7 +30,8 @@ node_ref copy_in(runtime::device& where, const runtime::host_region& from, dtype
 node_ref start_copy_in(runtime::device& where, const runtime::host_region& from, dtype type, const shape& extents,
                        const place& at, started_copy& copy);
 
-/// Copies the values of `n`, evaluated first, to `to`, which is as large; waits. index_error when a kernel met a bad index.
+/// Copies the values of `n`, evaluated first, to `to`, which is as large; waits. index_error when a kernel met a bad
+/// index.
 void copy_out(node* n, const runtime::host_region& to, const place& at);
 /// Starts that. Bad indices are for those who wait to find (throw_on_fault).
 started_copy start_copy_out(node* n, const runtime::host_region& to, const place& at);

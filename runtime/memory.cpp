@@ -90,7 +90,8 @@ std::string largest_arrays(const device& d) {
   for (const entry& e : std::span(all).first(shown)) {
     text += fmt::format("\n    {} bytes", e.bytes);
     if (e.use.at.file[0] != '\0')
-      text += fmt::format("  {}{}  {}:{}", to_string(e.use.type), to_string(e.use.extents), e.use.at.file, e.use.at.line);
+      text += fmt::format("  {}{}  {}:{}", to_string(e.use.type), to_string(e.use.extents), e.use.at.file,
+                          e.use.at.line);
   }
   return text;
 }

@@ -1,6 +1,6 @@
 // Copies through pinned pieces: devices copy only from and to memory that the system can't move without waiting, so all
-// other memory goes through some that is kept for that. While one piece is copied by the device, the host's threads fill
-// or empty another.
+// other memory goes through some that is kept for that. While one piece is copied by the device, the host's threads
+// fill or empty another.
 #pragma once
 
 #include "runtime/transfer.hpp"
@@ -12,8 +12,8 @@
 
 namespace sinter::runtime {
 
-/// What staging needs of a device. One lane of copies goes in, one out; each in order. An event, once marked, is done when
-/// the copies that its lane was given before are. All may throw but the releases.
+/// What staging needs of a device. One lane of copies goes in, one out; each in order. An event, once marked, is done
+/// when the copies that its lane was given before are. All may throw but the releases.
 class copy_engine {
  public:
   enum class lane : std::uint8_t { in, out };

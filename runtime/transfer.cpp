@@ -107,15 +107,17 @@ void in_parts(std::int64_t begin, std::int64_t end, std::int64_t item, Body body
   launch_shape shape;
   shape.inner = end - begin;
   shape.cost = static_cast<int>(item);
-  parallel_for(shape, [&](std::int64_t, std::int64_t, std::int64_t i0, std::int64_t i1) { body(begin + i0, begin + i1); });
+  parallel_for(shape, [&](std::int64_t, std::int64_t, std::int64_t first, std::int64_t last) {
+    body(begin + first, begin + last);
+  });
 }
 
 }  // namespace
 
 void pack(void* to, const host_region& from, std::int64_t begin, std::int64_t end) {
   in_parts(begin, end, from.item, [&](std::int64_t first, std::int64_t last) {
-    each_row(from, first, last, [&](const std::byte* row, std::int64_t step, std::int64_t count, std::int64_t position) {
-      copy_run(static_cast<std::byte*>(to) + (position - begin) * from.item, from.item, row, step, from.item, count);
+    each_row(from, first, last, [&](const std::byte* row, std::int64_t step, std::int64_t count, std::int64_t at) {
+      copy_run(static_cast<std::byte*>(to) + (at - begin) * from.item, from.item, row, step, from.item, count);
     });
   });
 }

@@ -1,7 +1,7 @@
-// An optimiser asks for a cost again and again: how much of the second difference of its rows should be added to a table
-// to make it smooth, without changing it much? Naive: the cost function is handed host memory, and copies the table to
-// the device at each call. Fixed: the table is copied once, and a call is one launch and one number back. Pinned: the
-// table really changes between calls, so it is copied each time, from memory that the device reads directly.
+// An optimiser asks for a cost again and again: how much of the second difference of its rows should be added to a
+// table to make it smooth, without changing it much? Naive: the cost function is handed host memory, and copies the
+// table to the device at each call. Fixed: the table is copied once, and a call is one launch and one number back.
+// Pinned: where the table really changes between calls it is copied each time, from memory that the device reads itself.
 #include "support/harness.hpp"
 
 #include <sinter/sinter.hpp>
@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t columns = 20;
 constexpr float weight = 0.5f;  // of staying near the table
 
-/// [rows, 20] -> [rows, 20]: what the columns two before and four before say about each (the first ones: about themselves).
+/// [rows, 20] -> [rows, 20]: what the columns two before and four before say about each.
 array second_difference(const array& x) {
   const array p = concat({x(all, range(0, 2)), x(all, range(0, columns - 2))}, 1);
   const array q = concat({p(all, range(0, 2)), p(all, range(0, columns - 2))}, 1);

@@ -258,7 +258,8 @@ std::size_t statement_trace::bytes_held() const {
   for (std::size_t k = 0; k < slots_.size(); ++k) {
     const node* n = slots_[k].first.get();
     if (lives[k] || !n || n->references.load(std::memory_order_acquire) > 1) continue;
-    if (const runtime::buffer* b = n->values(); b && b->references.load(std::memory_order_acquire) == 1) bytes += b->bytes;
+    const runtime::buffer* b = n->values();
+    if (b && b->references.load(std::memory_order_acquire) == 1) bytes += b->bytes;
   }
   return bytes;
 }
@@ -406,8 +407,9 @@ struct thread_statements {
     const std::size_t bytes = t.bytes_held();
     if (bytes <= most) return false;
     const place& at = trace->site;
-    runtime::log(runtime::level::info, fmt::format("{}:{}: {} bytes are kept for pending statements (recording_limits): "
-                                                   "evaluated", at.file, at.line, bytes));
+    runtime::log(runtime::level::info,
+                 fmt::format("{}:{}: {} bytes are kept for pending statements (recording_limits): evaluated", at.file,
+                             at.line, bytes));
     return true;
   }
 

@@ -115,7 +115,8 @@ void launch_now(raw_entry& e, const raw_dims& dims, std::span<raw_argument> argu
     node* n = a.array;
     if (a.how == access::update) now = memory_at(n, *e.where, held, a.at);
     const std::size_t bytes = bytes_of(a.array);
-    memory.push_back(a.how == access::update ? copied(*e.where, now, bytes) : new_memory(*e.where, bytes, {n->type, n->extents, a.at}));
+    memory.push_back(a.how == access::update ? copied(*e.where, now, bytes)
+                                             : new_memory(*e.where, bytes, {n->type, n->extents, a.at}));
     list.add_memory(memory.back()->data);
     a.fresh = make_buffer_node(memory.back(), a.array->type, a.array->extents, a.at);
   }

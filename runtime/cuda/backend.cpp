@@ -242,7 +242,8 @@ void* cuda_device::allocate_host(std::size_t bytes) { return transfers_.allocate
 cuuint64_t cuda_device::pool_bytes(CUmemPool_attribute which) {
   cuuint64_t bytes = 0;
   if (pool_ != nullptr)
-    check(bound([&] { return cu_.cuMemPoolGetAttribute(pool_, which, &bytes); }), "asking for the state of CUDA memory");
+    check(bound([&] { return cu_.cuMemPoolGetAttribute(pool_, which, &bytes); }),
+          "asking for the state of CUDA memory");
   return bytes;
 }
 

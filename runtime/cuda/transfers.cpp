@@ -118,8 +118,12 @@ bool transfers::start_rows(lane way, std::byte* device, const host_region& host)
 std::unique_ptr<transfer> transfers::start_direct(lane way, const void* device, const host_region& host) {
   if (!is_pinned(host)) return nullptr;
   auto* const memory = static_cast<std::byte*>(const_cast<void*>(device));
-  if (host.is_contiguous()) start(way, way == lane::in ? memory : host.data, way == lane::in ? host.data : memory, host.bytes());
-  else if (!start_rows(way, memory, host)) return nullptr;
+  if (host.is_contiguous()) {
+    if (way == lane::in) start(way, memory, host.data, host.bytes());
+    else start(way, host.data, memory, host.bytes());
+  } else if (!start_rows(way, memory, host)) {
+    return nullptr;
+  }
   return std::make_unique<lane_copy>(*this, way, true);
 }
 
@@ -225,7 +229,8 @@ void transfers::start(lane way, void* to, const void* from, std::size_t bytes) {
   if (way == lane::in)
     call([&] { return where_.api().cuMemcpyHtoDAsync(address(to), from, bytes, in_); }, "copying to the CUDA device");
   else
-    call([&] { return where_.api().cuMemcpyDtoHAsync(to, address(from), bytes, out_); }, "copying from the CUDA device");
+    call([&] { return where_.api().cuMemcpyDtoHAsync(to, address(from), bytes, out_); },
+         "copying from the CUDA device");
 }
 
 void transfers::mark(lane way, event e) {
