@@ -48,7 +48,7 @@ void copy_edges(runtime::buffer& from, std::int64_t element, excerpt& e) {
     }
     const std::int64_t bytes = edge * block;
     runtime::copy_to_host(to, from, static_cast<std::size_t>(offset), static_cast<std::size_t>(bytes));
-    runtime::bump(runtime::count().bytes_to_host, static_cast<std::uint64_t>(bytes));
+    runtime::count_copy_out(static_cast<std::uint64_t>(bytes));
     to += bytes;
     at[last] += edge;
     for (int k = last; k > 0 && at[k] == e.shown[k]; --k) {

@@ -62,7 +62,7 @@ void read(node* n, void* to, std::size_t bytes, const place& at) {
   buffer* b = n->values();
   SINTER_CHECK(b && b->bytes >= bytes);
   runtime::bump(runtime::count().synchronizations);
-  runtime::bump(runtime::count().bytes_to_host, bytes);
+  runtime::count_copy_out(bytes);
   runtime::copy_to_host(to, *b, 0, bytes);
   throw_on_fault(*b->owner);
 }

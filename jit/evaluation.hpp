@@ -184,7 +184,8 @@ class evaluation {
         }
         const auto bytes = static_cast<std::size_t>(checked_bytes(t.n->extents, t.n->type));
         e.memory = spare_ ? spare_->take(device_of(group_at(k)), bytes)
-                          : reference<buffer>(make_buffer(device_of(group_at(k)), bytes));
+                          : reference<buffer>(make_buffer(device_of(group_at(k)), bytes,
+                                                           {t.n->type, t.n->extents, t.n->site}));
       }
   }
 

@@ -51,8 +51,10 @@ class lone_run {
 
  private:
   reference<buffer> memory_of(std::size_t k) const {
-    const auto bytes = static_cast<std::size_t>(checked_bytes(places_[k]->extents, places_[k]->type));
-    if (!u_.outputs[k].is_raw) return reference<buffer>(make_buffer(where_, bytes));
+    const node& place = *places_[k];
+    const auto bytes = static_cast<std::size_t>(checked_bytes(place.extents, place.type));
+    if (!u_.outputs[k].is_raw)
+      return reference<buffer>(make_buffer(where_, bytes, {place.type, place.extents, n_->site}));
     node* old = base_of(n_, k);
     buffer* values = old->values();
     const bool own = old->references.load(std::memory_order_acquire) == 1 &&
@@ -62,7 +64,8 @@ class lone_run {
 
   /// A copy, made by a launch: of a view of all of it.
   reference<buffer> copy_of(node* x) const {
-    reference<buffer> memory(make_buffer(where_, static_cast<std::size_t>(checked_bytes(x->extents, x->type))));
+    reference<buffer> memory(make_buffer(where_, static_cast<std::size_t>(checked_bytes(x->extents, x->type)),
+                                         {x->type, x->extents, n_->site}));
     if (x->extents.size() == 0) return memory;
     auto facts = std::make_unique<attribute>();
     for (int axis = 0; axis < x->extents.rank(); ++axis)

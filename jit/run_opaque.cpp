@@ -126,7 +126,7 @@ class repeated_run {
   }
 
   reference<buffer> copy_of(buffer& from) {
-    reference<buffer> to(make_buffer(where_, from.bytes));
+    reference<buffer> to(make_buffer(where_, from.bytes, from.use));
     runtime::copy_on_device(*to, from, from.bytes);
     return to;
   }

@@ -54,6 +54,20 @@ class module;            // runtime/module.hpp
 class stream;            // runtime/stream.hpp
 class moment;            // likewise
 struct processor_facts;  // likewise
+struct host_region;      // runtime/transfer.hpp
+class transfer;          // likewise
+
+/// What arrays take of a device, in bytes (runtime/memory.hpp keeps the account).
+struct memory_account {
+  std::atomic<std::size_t> in_use{0}, peak{0};
+  std::atomic<std::size_t> limit{0};  ///< of in_use, and of what is cached beside it; 0: none
+};
+
+/// What a device's memory is like, in bytes.
+struct memory_state {
+  std::size_t cached = 0;           ///< released by arrays, kept for the next ones
+  std::size_t free = 0, total = 0;  ///< of the device: for everybody on it
+};
 
 class device {
  public:
@@ -109,6 +123,24 @@ class device {
   /// Where memory that several streams used is released, so that none of them waits for the others. There once
   /// has_streams().
   stream& releasing_stream();
+
+  // What follows has answers for devices whose memory the host reaches (runtime/transfer.cpp).
+
+  /// Starts copying between memory of this device, C order, and host memory laid out in any way: after the work asked
+  /// for so far, beside the work asked for later. Device memory must stay until the copy is done; null: it is.
+  virtual std::unique_ptr<transfer> start_copy_in(void* to, const host_region& from);
+  virtual std::unique_ptr<transfer> start_copy_out(const host_region& to, const void* from);
+  /// Host memory that copies are fastest from and to (pinned). Throws out_of_memory. `bytes` > 0.
+  virtual void* allocate_host(std::size_t bytes);
+  virtual void release_host(void* memory, std::size_t bytes) noexcept;
+
+  virtual memory_state memory() { return {}; }
+  /// Gives cached memory back to the system until at most `keep` bytes are cached.
+  virtual void trim(std::size_t /*keep*/) {}
+  /// The same of all host memory that is kept for copies.
+  virtual void trim_host() noexcept {}
+
+  memory_account account;
 
  protected:
   device();

@@ -30,7 +30,9 @@ void add(statistics& s, const counters& c) {
   s.launches += get(c.launches);
   s.compiles += get(c.compiles);
   s.cache_hits += get(c.cache_hits);
+  s.copies_to_device += get(c.copies_to_device);
   s.bytes_to_device += get(c.bytes_to_device);
+  s.copies_to_host += get(c.copies_to_host);
   s.bytes_to_host += get(c.bytes_to_host);
   s.synchronizations += get(c.synchronizations);
   s.flushes += get(c.flushes);

@@ -26,8 +26,10 @@ struct statistics {
   std::uint64_t load_microseconds = 0;     ///< spent finding, checking and loading kept kernels
   std::uint64_t cache_bytes_read = 0;      ///< of kept kernels, with their keys
   std::uint64_t cache_bytes_written = 0;   ///< to the cache directory
-  std::uint64_t bytes_to_device = 0;   ///< copied from host memory into arrays
-  std::uint64_t bytes_to_host = 0;     ///< copied from arrays into host memory
+  std::uint64_t copies_to_device = 0;  ///< from host memory into arrays
+  std::uint64_t bytes_to_device = 0;   ///< of these copies
+  std::uint64_t copies_to_host = 0;    ///< from arrays into host memory
+  std::uint64_t bytes_to_host = 0;     ///< of these copies
   std::uint64_t synchronizations = 0;  ///< times the host waited for a device
   std::uint64_t bytes_in_use = 0;      ///< of device memory, by arrays now
   std::uint64_t peak_bytes = 0;        ///< the most bytes_in_use has been

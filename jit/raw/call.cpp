@@ -66,13 +66,13 @@ bool is_own(const node* n, const buffer* b) {
   return n->references.load(std::memory_order_acquire) == 1 && b->references.load(std::memory_order_acquire) == 1;
 }
 
-reference<buffer> new_memory(runtime::device& where, std::size_t bytes) {
-  return reference<buffer>(make_buffer(where, bytes));
+reference<buffer> new_memory(runtime::device& where, std::size_t bytes, const runtime::buffer_use& use) {
+  return reference<buffer>(make_buffer(where, bytes, use));
 }
 
 /// New memory with the same values.
 reference<buffer> copied(runtime::device& where, buffer* from, std::size_t bytes) {
-  reference<buffer> fresh = new_memory(where, bytes);
+  reference<buffer> fresh = new_memory(where, bytes, from->use);
   runtime::copy_on_device(*fresh, *from, bytes);
   return fresh;
 }
@@ -121,7 +121,8 @@ void launch_now(raw_entry& e, const raw_dims& dims, std::span<raw_argument> argu
     node* n = a.array;
     if (a.how == access::update) now = memory_at(n, *e.where, held, a.at);
     const std::size_t bytes = bytes_of(a.array);
-    memory.push_back(a.how == access::update ? copied(*e.where, now, bytes) : new_memory(*e.where, bytes));
+    memory.push_back(a.how == access::update ? copied(*e.where, now, bytes)
+                                             : new_memory(*e.where, bytes, {n->type, n->extents, a.at}));
     use.writes(*memory.back());
     list.add_memory(memory.back()->data);
     a.fresh = make_buffer_node(memory.back(), a.array->type, a.array->extents, a.at);
@@ -223,7 +224,8 @@ void run_launch(node* n) {
     if (a.how == access::null) list.add_memory(nullptr);
     else if (a.how < access::read) list.add(a.value.data());
     else if (a.how == access::write) {
-      call.after.push_back(new_memory(where, static_cast<std::size_t>(checked_bytes(a.extents, a.type))));
+      const auto bytes = static_cast<std::size_t>(checked_bytes(a.extents, a.type));
+      call.after.push_back(new_memory(where, bytes, {a.type, a.extents, n->site}));
       use.writes(*call.after.back());
       list.add_memory(call.after.back()->data);
     } else {
@@ -247,7 +249,7 @@ void run_launch(node* n) {
     call.after.clear();
     throw;
   }
-  settle(n, new_memory(where, 0));
+  settle(n, new_memory(where, 0, {}));
 }
 
 std::string describe_launch(const node* n) {

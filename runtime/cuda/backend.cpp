@@ -3,8 +3,10 @@
 #include "runtime/cuda/driver.hpp"
 #include "runtime/cuda/module.hpp"
 #include "runtime/cuda/stream.hpp"
+#include "runtime/cuda/transfers.hpp"
 #include "runtime/error.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <mutex>
@@ -48,6 +50,13 @@ class cuda_device final : public device, public gpu::owner {
   std::unique_ptr<moment> make_moment(bool timed) override {
     return std::make_unique<gpu::cuda_moment>(*this, timed ? nullptr : &supply_);
   }
+  std::unique_ptr<transfer> start_copy_in(void* to, const host_region& from) override;
+  std::unique_ptr<transfer> start_copy_out(const host_region& to, const void* from) override;
+  void* allocate_host(std::size_t bytes) override;
+  void release_host(void* memory, std::size_t bytes) noexcept override { transfers_.release_host(memory, bytes); }
+  memory_state memory() override;
+  void trim(std::size_t keep) override;
+  void trim_host() noexcept override { transfers_.trim(); }
 
   /// Unloads a module once nothing that runs can be of it. Failures don't matter any more.
   void unload(CUmodule m) noexcept override;
@@ -74,7 +83,12 @@ class cuda_device final : public device, public gpu::owner {
   void start();
   void wait_for_current();
   CUresult try_allocate(CUdeviceptr& memory, std::size_t bytes);
-  bool copies_late(const void* host) const;
+  cuuint64_t pool_bytes(CUmemPool_attribute which);
+  /// The current stream's handle; binds the device.
+  CUstream started_stream() {
+    bind();
+    return current_handle();
+  }
   void check(CUresult result, const char* what) const { gpu::check(cu_, result, what); }
 
   const driver& cu_;
@@ -89,6 +103,7 @@ class cuda_device final : public device, public gpu::owner {
   CUmemoryPool pool_ = nullptr;  ///< null: a device without stream-ordered memory
   std::vector<CUgraphExec> retired_;         ///< graphs that may still run
   std::mutex retired_guard_;
+  gpu::transfers transfers_{*this};
 };
 
 class cuda_function final : public function {
@@ -225,27 +240,68 @@ void cuda_device::release(void* memory, std::size_t) noexcept {
   }
 }
 
-/// Whether the driver may read `host` after a copy from it was asked for: it stages pageable memory at once, but
-/// leaves memory that it knows (pinned, managed) to the device.
-bool cuda_device::copies_late(const void* host) const {
-  unsigned int type = 0;  // stays 0 for pageable memory
-  CUpointer_attribute wanted = CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
-  void* found = &type;
-  return cu_.cuPointerGetAttributes(1, &wanted, &found, address(host)) == CUDA_SUCCESS && type != 0;
-}
+/// The driver stages so much pageable memory at once. What it copies more slowly than we do, or waits for, is larger.
+constexpr std::size_t most_staged_by_driver = std::size_t{64} << 10;
 
 void cuda_device::copy_from_host(void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return;
+  if (bytes > most_staged_by_driver) {
+    const std::unique_ptr<transfer> copy = transfers_.start_in(started_stream(), to, contiguous_region(from, bytes));
+    copy->join();
+    return copy->wait();
+  }
   check(bound([&] { return cu_.cuMemcpyHtoDAsync(address(to), from, bytes, current_handle()); }),
         "copying to the CUDA device");
-  if (copies_late(from)) wait_for_current();
+  if (transfers_.is_pinned(contiguous_region(from, bytes))) wait_for_current();  // read when the device comes to it
 }
 
 void cuda_device::copy_to_host(void* to, const void* from, std::size_t bytes) {
-  if (bytes != 0)
+  if (bytes > most_staged_by_driver)
+    transfers_.start_out(started_stream(), contiguous_region(to, bytes), from)->wait();
+  else if (bytes != 0)
     check(bound([&] { return cu_.cuMemcpyDtoHAsync(to, address(from), bytes, current_handle()); }),
           "copying from the CUDA device");
   wait_for_current();
+}
+
+std::unique_ptr<transfer> cuda_device::start_copy_in(void* to, const host_region& from) {
+  const std::size_t bytes = from.bytes();
+  if (bytes > most_staged_by_driver || !from.is_contiguous() || bytes == 0 || transfers_.is_pinned(from))
+    return transfers_.start_in(started_stream(), to, from);
+  copy_from_host(to, from.data, bytes);
+  return nullptr;
+}
+
+std::unique_ptr<transfer> cuda_device::start_copy_out(const host_region& to, const void* from) {
+  return transfers_.start_out(started_stream(), to, from);
+}
+
+void* cuda_device::allocate_host(std::size_t bytes) { return transfers_.allocate_host(bytes); }
+
+cuuint64_t cuda_device::pool_bytes(CUmemPool_attribute which) {
+  cuuint64_t bytes = 0;
+  if (pool_ != nullptr)
+    check(bound([&] { return cu_.cuMemPoolGetAttribute(pool_, which, &bytes); }),
+          "asking for the state of CUDA memory");
+  return bytes;
+}
+
+memory_state cuda_device::memory() {
+  memory_state s;
+  bind();  // the pool is there from now on
+  check(bound([&] { return cu_.cuMemGetInfo(&s.free, &s.total); }), "asking for the state of CUDA memory");
+  const cuuint64_t used = pool_bytes(CU_MEMPOOL_ATTR_USED_MEM_CURRENT);
+  const cuuint64_t reserved = pool_bytes(CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT);
+  s.cached = static_cast<std::size_t>(std::max(reserved, used) - used);
+  return s;
+}
+
+void cuda_device::trim(std::size_t keep) {
+  bind();
+  if (pool_ == nullptr) return;
+  const cuuint64_t used = pool_bytes(CU_MEMPOOL_ATTR_USED_MEM_CURRENT);
+  if (pool_bytes(CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) <= used + keep) return;
+  check(bound([&] { return cu_.cuMemPoolTrimTo(pool_, used + keep); }), "trimming the CUDA memory pool");
 }
 
 void cuda_device::copy_on_device(void* to, const void* from, std::size_t bytes) {

@@ -22,16 +22,20 @@ namespace sinter::runtime::gpu {
   ENTRY(cuStreamSynchronize)        \
   ENTRY(cuDeviceGetDefaultMemPool)  \
   ENTRY(cuMemPoolSetAttribute)      \
+  ENTRY(cuMemPoolGetAttribute)      \
   ENTRY(cuMemPoolTrimTo)            \
   ENTRY(cuMemAllocFromPoolAsync)    \
   ENTRY(cuMemFreeAsync)             \
   ENTRY(cuMemAlloc)                 \
   ENTRY(cuMemFree)                  \
   ENTRY(cuMemGetInfo)               \
+  ENTRY(cuMemHostAlloc)             \
+  ENTRY(cuMemFreeHost)              \
   ENTRY(cuPointerGetAttributes)     \
   ENTRY(cuMemcpyHtoDAsync)          \
   ENTRY(cuMemcpyDtoHAsync)          \
   ENTRY(cuMemcpyDtoDAsync)          \
+  ENTRY(cuMemcpy2DAsync)            \
   ENTRY(cuModuleLoadDataEx)         \
   ENTRY(cuModuleGetFunction)        \
   ENTRY(cuModuleGetGlobal)          \

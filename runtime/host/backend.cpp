@@ -2,6 +2,7 @@
 #include "runtime/backend.hpp"
 #include "runtime/error.hpp"
 #include "runtime/host/blocks.hpp"
+#include "runtime/host/machine.hpp"
 #include "runtime/host/pool.hpp"
 #include "runtime/host/shared_object.hpp"
 #include "runtime/host/stream.hpp"
@@ -82,6 +83,9 @@ class cpu_device final : public device {
   std::unique_ptr<stream> foreign_stream(void*) override {
     throw device_error("cpu: it has no streams of other libraries");
   }
+
+  memory_state memory() override { return {blocks_.kept_bytes(), free_memory(), memory_limit()}; }
+  void trim(std::size_t keep) override { blocks_.trim(keep); }
 
  private:
   block_pool blocks_;
