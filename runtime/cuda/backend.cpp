@@ -38,6 +38,10 @@ class cuda_device final : public device, public gpu::owner {
   std::unique_ptr<launch_list> make_launch_list() override;
   std::unique_ptr<module> load_module(std::span<const std::byte> image, const std::string& name) override;
   processor_facts processors() override;
+  void* native_stream() override {
+    bind_again();  // libraries use whatever context the thread has
+    return stream_;
+  }
   index_fault* fault_address() override;
   bool take_fault(index_fault& out) override;
 
