@@ -29,8 +29,9 @@ constexpr std::int64_t most_narrow = std::int64_t{1} << 30;
 /// What can't be sorted is an error, told of `operation`.
 void check_sortable(const array& x, std::string_view operation, const place& at) {
   if (is_complex(x.type()))
-    throw_type_error(fmt::format("{}: not defined for {}: complex numbers have no order", operation, to_string(x.type())),
-                     at, "real(x), imag(x) and abs(x) have one");
+    throw_type_error(
+        fmt::format("{}: not defined for {}: complex numbers have no order", operation, to_string(x.type())), at,
+        "real(x), imag(x) and abs(x) have one");
   if (jit::is_recording_body())
     throw_type_error(fmt::format("{}: can't run in the body of a loop inside a kernel", operation), at,
                      "do it before the loop, or loop on the host");
@@ -122,12 +123,12 @@ array places_among(const array& ascending, const array& x, bool with_equal, cons
 array searchsorted(const array& sorted, const operand& values, side where) {
   const place& at = values.at();
   if (sorted.rank() != 1)
-    throw_shape_error(fmt::format("searchsorted: the sorted values have shape {}, not one axis",
-                                  to_string(sorted.extents())),
-                      at, "ravel(x) has one");
+    throw_shape_error(
+        fmt::format("searchsorted: the sorted values have shape {}, not one axis", to_string(sorted.extents())), at,
+        "ravel(x) has one");
   if (is_complex(sorted.type())) check_sortable(sorted, "searchsorted", at);
-  const array x = values.node() ? wrap(jit::node_ref::share(values.node()))
-                                : constant(values.number(), sorted.type(), at);
+  const array x =
+      values.node() ? wrap(jit::node_ref::share(values.node())) : constant(values.number(), sorted.type(), at);
   if (is_complex(x.type())) check_sortable(x, "searchsorted", at);
   const dtype type = jit::promote(sorted.type(), x.type(), "searchsorted", at);
   return places_among(convert(sorted, type, at), convert(x, type, at), where == side::right, at);
@@ -227,7 +228,8 @@ std::vector<array> quantiles(const array& x, std::span<const double> q, double s
   const ordered_rows found(convert(in_order, working_type(x.type()), at), at);
   shape kept;
   for (int k = 0; k < x.rank(); ++k)
-    if (keep.on || (bits >> k & 1u) == 0) append_extent(kept, (bits >> k & 1u) != 0 ? 1 : x.extents()[k], operation, at);
+    if (keep.on || (bits >> k & 1u) == 0)
+      append_extent(kept, (bits >> k & 1u) != 0 ? 1 : x.extents()[k], operation, at);
   std::vector<array> results;
   for (double share : q)
     results.push_back(reshape(convert(found.at_share(share / scale, between), type, at), kept, at));

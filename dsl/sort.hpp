@@ -28,8 +28,8 @@ struct top_elements {
   array values;   ///< in x's dtype
   array indices;  ///< i64: where they are along the axis
 };
-/// The k largest elements along `axis`, the largest first (sort_order::ascending: the smallest, the smallest first); of equal
-/// ones those that come first: [.., n, ..] -> [.., k, ..]. shape_error unless 0 <= k <= n.
+/// The k largest elements along `axis`, the largest first (sort_order::ascending: the smallest, the smallest first); of
+/// equal ones those that come first: [.., n, ..] -> [.., k, ..]. shape_error unless 0 <= k <= n.
 top_elements topk(const array& x, std::int64_t k, int axis = -1, sort_order how = sort_order::descending,
                   place at = place::here());
 
@@ -45,9 +45,9 @@ array searchsorted(const array& sorted, const operand& values, side where = side
 enum class interpolation : unsigned char { linear, lower, upper, midpoint, nearest };
 
 /// The value below which the share q, in 0 .. 1, of the elements lies: at position q * (n - 1) of the n elements in
-/// ascending order. Over the axes, all by default: [.., n, ..] -> [.., ..]. Integers and booleans give f64, other dtypes
-/// stay; f16 and bf16 are computed in f32. NaN where one of the elements is. shape_error over no elements, and for
-/// other q. One sort, however many q; several q are a new first axis of the result: {q..} -> [k, .., ..].
+/// ascending order. Over the axes, all by default: [.., n, ..] -> [.., ..]. Integers and booleans give f64, others
+/// stay; f16 and bf16 are computed in f32. NaN where one of the elements is. shape_error over no elements, and for other
+/// q. One sort, however many q; several q are a new first axis of the result: {q..} -> [k, .., ..].
 array quantile(const array& x, double q, const axes& over = {}, keepdims_t keep = {},
                interpolation between = interpolation::linear, place at = place::here());
 array quantile(const array& x, std::initializer_list<double> q, const axes& over = {}, keepdims_t keep = {},

@@ -12,8 +12,8 @@ array precedes(const array& a, const array& b, const place& at);
 /// x [n] in ascending order (NaN last); n > 0. Real dtypes.
 array sorted(const array& x, const place& at);
 
-/// How many of the ascending numbers [n] come before each of x, or (`with_equal`) don't come after it: i64. Both have one
-/// dtype.
+/// How many of the ascending numbers [n] come before each of x, or (`with_equal`) don't come after it: i64. Both have
+/// one dtype.
 array places_among(const array& ascending, const array& x, bool with_equal, const place& at);
 
 }  // namespace sinter

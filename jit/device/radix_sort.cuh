@@ -198,7 +198,8 @@ __global__ void clear_words(unsigned long long* words, long long count) {
 // How often each digit has each value in each row: counts[row][pass][digit]. A block counts in a part of a row. Equal
 // digits in a row are added at once: numbers often have the same high bytes.
 template <class Key, class Count>
-__global__ void __launch_bounds__(256) count_digits(task<Key> t, Count* counts, long long parts, long long part_length) {
+__global__ void __launch_bounds__(256)
+    count_digits(task<Key> t, Count* counts, long long parts, long long part_length) {
   constexpr int passes = static_cast<int>(sizeof(Key));
   __shared__ unsigned int here[passes * digits];
   for (unsigned int k = threadIdx.x; k < passes * digits; k += threads) here[k] = 0;

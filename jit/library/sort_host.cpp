@@ -59,7 +59,9 @@ class row_sorter {
   }
 
  private:
-  static int cost_of(std::int64_t elements) { return static_cast<int>(std::clamp<std::int64_t>(elements, 1, 1 << 28)) * 4; }
+  static int cost_of(std::int64_t elements) {
+    return static_cast<int>(std::clamp<std::int64_t>(elements, 1, 1 << 28)) * 4;
+  }
 
   element load(std::int64_t row, std::int64_t at) const {
     element e{};

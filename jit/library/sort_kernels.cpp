@@ -1,5 +1,5 @@
-// Starts the kernels of jit/device/radix_sort.cuh: one launch for rows that fit a block, else one for each digit and two
-// before them. They are a raw program, so the cpu device can run them, too, which is how they are tested without a GPU.
+// Starts the kernels of jit/device/radix_sort.cuh: one launch for rows that fit a block, else one for each digit and
+// two before them. They are a raw program, so that the cpu device can run them, too: tests need no GPU.
 #include "jit/library/sort.hpp"
 #include "jit/raw/emulated_module.hpp"
 #include "jit/raw/program.hpp"
@@ -12,20 +12,25 @@
 
 namespace sinter::jit {
 
-namespace device { extern const std::string_view radix_sort; }
+namespace device {
+extern const std::string_view radix_sort;
+}
 
 namespace {
 
 constexpr std::int64_t threads = 256, digits = 256;
-constexpr std::int64_t most_places = 1024;   ///< of sort_short_rows, in a block
-constexpr std::int64_t most_short = 256;     ///< elements of a row that it sorts
+constexpr std::int64_t most_places = 1024;  ///< of sort_short_rows, in a block
+constexpr std::int64_t most_short = 256;    ///< elements of a row that it sorts
 constexpr std::int64_t most_blocks = 1 << 30;
 /// Counts of shorter rows leave room in 32 bits for what else is in a word of a block's progress.
 constexpr std::int64_t least_wide_counts = std::int64_t{1} << 27;
 
 /// Names of C++ types in the kernels, by size.
 const char* unsigned_name(std::size_t bytes) {
-  return bytes == 1 ? "unsigned char" : bytes == 2 ? "unsigned short" : bytes == 4 ? "unsigned int" : "unsigned long long";
+  return bytes == 1   ? "unsigned char"
+         : bytes == 2 ? "unsigned short"
+         : bytes == 4 ? "unsigned int"
+                      : "unsigned long long";
 }
 
 /// `task` of the kernels.
@@ -74,7 +79,12 @@ template <class Key>
 class kernel_sorter {
  public:
   kernel_sorter(const sort_task& t, library_run& r, bool wide)
-      : t_{t.source, t.values, t.positions, t.rows, t.length, t.kept,
+      : t_{t.source,
+           t.values,
+           t.positions,
+           t.rows,
+           t.length,
+           t.kept,
            key_order<Key>::of(t.type, t.descending, t.positions != nullptr)},
         run_(r),
         program_(r),
@@ -86,8 +96,8 @@ class kernel_sorter {
     if (t_.length <= most_short) {
       const int places = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(t_.length)));
       const std::int64_t rows_of_block = most_places / places;
-      return program_.launch(fmt::format("sort_short_rows<{}>", key), blocks((t_.rows + rows_of_block - 1) / rows_of_block),
-                             t_, places);
+      return program_.launch(fmt::format("sort_short_rows<{}>", key),
+                             blocks((t_.rows + rows_of_block - 1) / rows_of_block), t_, places);
     }
     for (const std::int64_t items : {4, sizeof(Key) == 8 ? 8 : 16})
       if (t_.length <= threads * items)
@@ -101,8 +111,8 @@ class kernel_sorter {
 
   static std::int64_t blocks(std::int64_t wanted) { return std::min(wanted, most_blocks); }
 
-  /// Two buffers by turns, of which the last digit doesn't need the second. That one may be `own`, an output, as long as
-  /// the last digit alone leaves something there.
+  /// Two buffers by turns, of which the last digit doesn't need the second. That one may be `own`, an output: the last
+  /// digit reads the other one.
   struct buffers {
     void *odd = nullptr, *even = nullptr;
     void* before_last(int digits_left) const { return digits_left % 2 != 0 ? odd : even; }
@@ -133,8 +143,8 @@ class kernel_sorter {
 
     const std::string key = unsigned_name(sizeof(Key)), count = unsigned_name(sizeof(Count));
     const std::string count_kernel = fmt::format("count_digits<{}, {}>", key, count),
-                      digit_kernel = fmt::format("sort_digit<{}, {}, {}, {}, {}>", key, unsigned_name(index_bytes), count,
-                                                 items, with_positions);
+                      digit_kernel = fmt::format("sort_digit<{}, {}, {}, {}, {}>", key, unsigned_name(index_bytes),
+                                                 count, items, with_positions);
     program_.want({"clear_words", count_kernel, digit_kernel});
     const long long all_words = tickets + count_words;
     program_.launch("clear_words", blocks((all_words + threads - 1) / threads), words, all_words);

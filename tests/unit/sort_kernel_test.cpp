@@ -10,7 +10,9 @@
 using namespace sinter_test;
 using sinter::dtype;
 
-namespace sinter::jit::device { extern const std::string_view radix_sort; }
+namespace sinter::jit::device {
+extern const std::string_view radix_sort;
+}
 
 namespace {
 
@@ -41,12 +43,8 @@ void check(dtype type, const sort_case& c, const host_array& x) {
   if (c.positions) t.positions = reinterpret_cast<std::int64_t*>(positions.bytes.data());
   sinter::jit::library_run r(sinter::runtime::cpu(), sinter::place::here());
   sinter::jit::sort_by_kernels(t, r, c.wide);
-  if (c.values) {
-    EXPECT_EQ(difference(values, want.values), "");
-  }
-  if (c.positions) {
-    EXPECT_EQ(difference(positions, want.positions), "");
-  }
+  if (c.values) { EXPECT_EQ(difference(values, want.values), ""); }
+  if (c.positions) { EXPECT_EQ(difference(positions, want.positions), ""); }
 }
 
 void check(dtype type, const sort_case& c) {
@@ -70,7 +68,8 @@ class sort_kernels : public testing::Test {
       all.push_back("count_digits<" + key + ", " + u32 + ">");
     }
     const auto digit = [&](const std::string& key, const std::string& index, const std::string& items, bool positions) {
-      all.push_back("sort_digit<" + key + ", " + index + ", " + index + ", " + items + (positions ? ", true>" : ", false>"));
+      all.push_back("sort_digit<" + key + ", " + index + ", " + index + ", " + items +
+                    (positions ? ", true>" : ", false>"));
     };
     digit(u8, u32, "16", true);
     digit(u16, u32, "16", true);
