@@ -17,6 +17,8 @@ libbenchmark-dev   benchmark/benchmark.h
 # that they are skipped: it is installed where that can be done.
 opened_packages="
 libopenblas0-pthread  libopenblas.so.0
+libfftw3-double3      libfftw3.so.3
+libfftw3-single3      libfftw3f.so.3
 "
 
 is_there() {  # package, probe
