@@ -1,9 +1,10 @@
 // FFTW, whose planner is called by one thread at a time, with estimates: measuring would take longer than most
-// programs' transforms. Plans are of one axis. Threads share the transforms along it, axis after axis.
+// programs' transforms. Plans are of one line. Threads share the lines along an axis, axis after axis.
 #include "jit/library/fft.hpp"
 #include "jit/library/plan_cache.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/library.hpp"
+#include "runtime/module.hpp"
 
 #include <fmt/format.h>
 
@@ -69,34 +70,34 @@ std::mutex& planner() {
   return *guard;
 }
 
-/// Transforms along one axis, of `columns` neighbours at once: elements of each are `step` apart.
-struct axis_task {
+/// One transform of neighbouring elements.
+struct line_task {
   transform how;
   bool forward, is_double, in_place;
-  bool aligned;  ///< each transform's first element is, so that vector instructions can be used
-  std::int64_t length, step, columns;
-  friend bool operator==(const axis_task&, const axis_task&) = default;
+  bool aligned;  ///< source and result are, so that vector instructions can be used
+  std::int64_t length;
+  friend bool operator==(const line_task&, const line_task&) = default;
 };
 
-class axis_plan {
+class line_plan {
  public:
-  axis_plan(const axis_task& t, void* source, void* result) : library_(fftw_library::of(t.is_double)), how_(t.how) {
-    const fftw_dimension along{t.length, t.step, t.step}, columns{t.columns, 1, 1};
+  line_plan(const line_task& t, void* source, void* result) : library_(fftw_library::of(t.is_double)), how_(t.how) {
+    const fftw_dimension along{t.length, 1, 1};
     const unsigned flags = estimate | (t.aligned ? 0 : unaligned);
     const std::lock_guard lock(planner());
     if (how_ == transform::complex)
-      plan_ = library_.plan_complex(1, &along, 1, &columns, source, result, t.forward ? minus : plus,
+      plan_ = library_.plan_complex(1, &along, 0, nullptr, source, result, t.forward ? minus : plus,
                                     t.in_place ? flags : flags | preserve_input);
     else if (how_ == transform::real_to_half)
-      plan_ = library_.plan_real_to_half(1, &along, 1, &columns, source, result, flags | preserve_input);
-    else plan_ = library_.plan_half_to_real(1, &along, 1, &columns, source, result, flags | preserve_input);
+      plan_ = library_.plan_real_to_half(1, &along, 0, nullptr, source, result, flags | preserve_input);
+    else plan_ = library_.plan_half_to_real(1, &along, 0, nullptr, source, result, flags | preserve_input);
   }
-  ~axis_plan() {
+  ~line_plan() {
     const std::lock_guard lock(planner());
     if (plan_) library_.destroy(plan_);
   }
-  axis_plan(const axis_plan&) = delete;
-  axis_plan& operator=(const axis_plan&) = delete;
+  line_plan(const line_plan&) = delete;
+  line_plan& operator=(const line_plan&) = delete;
 
   bool is_there() const { return plan_ != nullptr; }
   void run(void* source, void* result) const { library_.execute[static_cast<int>(how_)](plan_, source, result); }
@@ -107,79 +108,114 @@ class axis_plan {
   fftw_library::plan plan_ = nullptr;
 };
 
-std::shared_ptr<axis_plan> plan_for(const axis_task& t, void* source, void* result, library_run& r) {
-  static auto& plans = *new plan_cache<axis_task, axis_plan>(64);
+std::shared_ptr<line_plan> plan_for(const line_task& t, void* source, void* result, library_run& r) {
+  static auto& plans = *new plan_cache<line_task, line_plan>(64);
   return plans.find(t, [&] {
-    auto fresh = std::make_shared<axis_plan>(t, source, result);
+    auto fresh = std::make_shared<line_plan>(t, source, result);
     if (!fresh->is_there()) r.fail("fft", fmt::format("FFTW has no plan for {} elements", t.length));
     return fresh;
   });
 }
 
-/// Columns that go together: a cache line holds some of each row.
-constexpr std::int64_t most_columns = 16;
 /// What FFTW's vector instructions want elements to be aligned to.
 constexpr std::uintptr_t vector_bytes = 16;
 
-/// [outer, length, inner] transformed along the middle axis.
-void transform_axis(const fft_task& whole, transform how, std::int64_t outer, std::int64_t length, std::int64_t inner,
-                    const std::byte* source, std::byte* result, library_run& r) {
-  const std::int64_t real_bytes = whole.is_double ? 8 : 4, half = length / 2 + 1;
-  const std::int64_t source_row = how == transform::real_to_half   ? length * real_bytes
-                                  : how == transform::half_to_real ? half * 2 * real_bytes
-                                                                   : length * 2 * real_bytes;
-  const std::int64_t result_row = how == transform::real_to_half   ? half * 2 * real_bytes
-                                  : how == transform::half_to_real ? length * real_bytes
-                                                                   : length * 2 * real_bytes;
-  const auto places = reinterpret_cast<std::uintptr_t>(source) | reinterpret_cast<std::uintptr_t>(result) |
-                      static_cast<std::uintptr_t>(source_row * inner | result_row * inner);
-  axis_task t{how,
-              whole.forward,
-              whole.is_double,
-              source == result,
-              places % vector_bytes == 0,
-              length,
-              inner,
-              std::min(inner, most_columns)};
-  const std::int64_t groups = inner / t.columns, rest = inner % t.columns;
-  void* const from = const_cast<std::byte*>(source);
-  const std::shared_ptr<axis_plan> plan = plan_for(t, from, result, r);
-  std::shared_ptr<axis_plan> last = plan;
-  if (rest > 0) {
-    t.columns = rest;
-    last = plan_for(t, from, result, r);
-  }
-  const std::int64_t all_groups = groups + (rest > 0 ? 1 : 0), column_bytes = most_columns * 2 * real_bytes;
-  runtime::launch_shape shape;
-  shape.rows = outer * all_groups;
+bool is_aligned(const void* source, const void* result, std::int64_t row_bytes) {
+  const auto places = reinterpret_cast<std::uintptr_t>(source) | reinterpret_cast<std::uintptr_t>(result);
+  return (places | static_cast<std::uintptr_t>(row_bytes)) % vector_bytes == 0;
+}
+
+int cost_of(std::int64_t length, std::int64_t lines) {
   const double work = 5 * static_cast<double>(length) * std::log2(static_cast<double>(length) + 1);
-  shape.cost = static_cast<int>(std::clamp(work * static_cast<double>(std::min(inner, most_columns)), 1.0, 1e9));
+  return static_cast<int>(std::clamp(work * static_cast<double>(lines), 1.0, 1e9));
+}
+
+/// [rows, length] along the last axis.
+void transform_rows(const fft_task& t, std::int64_t rows, const std::byte* source, std::byte* result, library_run& r) {
+  const std::int64_t length = t.lengths[t.axes - 1], real_bytes = t.is_double ? 8 : 4;
+  const std::int64_t half_row = (length / 2 + 1) * 2 * real_bytes, complex_row = length * 2 * real_bytes;
+  const std::int64_t real_row = length * real_bytes;
+  const std::int64_t from_row = t.how == transform::real_to_half   ? real_row
+                                : t.how == transform::half_to_real ? half_row
+                                                                   : complex_row;
+  const std::int64_t to_row = t.how == transform::real_to_half   ? half_row
+                              : t.how == transform::half_to_real ? real_row
+                                                                 : complex_row;
+  auto* const from = const_cast<std::byte*>(source);
+  const line_task line{t.how, t.forward, t.is_double, false, is_aligned(source, result, from_row | to_row), length};
+  const std::shared_ptr<line_plan> plan = plan_for(line, from, result, r);
+  runtime::launch_shape shape;
+  shape.rows = rows;
+  shape.cost = cost_of(length, 1);
   runtime::parallel_for(shape, [&](std::int64_t begin, std::int64_t end, std::int64_t, std::int64_t) {
-    for (std::int64_t k = begin; k < end; ++k) {
-      const std::int64_t row = k / all_groups, group = k % all_groups, column = group * column_bytes;
-      (group < groups ? plan : last)
-          ->run(const_cast<std::byte*>(source) + row * source_row * inner + column,
-                result + row * result_row * inner + column);
-    }
+    for (std::int64_t k = begin; k < end; ++k) plan->run(from + k * from_row, result + k * to_row);
   });
 }
+
+/// [outer, length, inner] complex numbers along the middle axis, in place. Some neighbouring columns at a time are
+/// brought together: elements that are a power of two apart, as they often are, share few places of a cache.
+template <class Element>
+class column_transform {
+ public:
+  column_transform(const fft_task& t, std::int64_t outer, std::int64_t length, std::int64_t inner, void* data,
+                   library_run& r)
+      : length_(length), inner_(inner), data_(static_cast<Element*>(data)) {
+    const auto fitting = static_cast<std::int64_t>(most_bytes / sizeof(Element)) / length;
+    columns_ = std::min(inner, std::clamp(fitting, least_columns, most_columns));
+    groups_of_outer_ = (inner + columns_ - 1) / columns_;
+    groups_ = outer * groups_of_outer_;
+    pitch_ = (length + 15) / 8 * 8;  // apart by no power of two, and aligned
+    const auto threads = static_cast<std::int64_t>(r.where.processors().processors);
+    parts_ = std::min(groups_, 4 * threads);
+    room_ = static_cast<Element*>(r.scratch(static_cast<std::size_t>(parts_ * columns_ * pitch_) * sizeof(Element)));
+    plan_ = plan_for({transform::complex, t.forward, t.is_double, true, true, length}, room_, room_, r);
+  }
+
+  void run() const {
+    runtime::launch_shape shape;
+    shape.rows = parts_;
+    shape.cost = cost_of(length_, columns_ * (groups_ / parts_));
+    runtime::parallel_for(shape, [&](std::int64_t begin, std::int64_t end, std::int64_t, std::int64_t) {
+      for (std::int64_t p = begin; p < end; ++p)
+        for (std::int64_t g = groups_ * p / parts_; g < groups_ * (p + 1) / parts_; ++g)
+          transform_group(g, room_ + p * columns_ * pitch_);
+    });
+  }
+
+ private:
+  static constexpr std::size_t most_bytes = std::size_t{1} << 18;
+  static constexpr std::int64_t least_columns = 64 / static_cast<std::int64_t>(sizeof(Element)), most_columns = 32;
+
+  void transform_group(std::int64_t group, Element* room) const {
+    const std::int64_t column = group % groups_of_outer_ * columns_, count = std::min(columns_, inner_ - column);
+    Element* const first = data_ + group / groups_of_outer_ * length_ * inner_ + column;
+    for (std::int64_t j = 0; j < length_; ++j)
+      for (std::int64_t c = 0; c < count; ++c) room[c * pitch_ + j] = first[j * inner_ + c];
+    for (std::int64_t c = 0; c < count; ++c) plan_->run(room + c * pitch_, room + c * pitch_);
+    for (std::int64_t j = 0; j < length_; ++j)
+      for (std::int64_t c = 0; c < count; ++c) first[j * inner_ + c] = room[c * pitch_ + j];
+  }
+
+  std::int64_t length_, inner_, columns_ = 0, groups_of_outer_ = 0, groups_ = 0, pitch_ = 0, parts_ = 0;
+  Element *data_, *room_ = nullptr;
+  std::shared_ptr<line_plan> plan_;
+};
 
 }  // namespace
 
 const std::string& fftw_absence(bool is_double) { return fftw_library::of(is_double).code.absence(); }
 
 void transform_on_host(const fft_task& t, const void* source, void* result, library_run& r) {
-  const auto* const from = static_cast<const std::byte*>(source);
-  auto* const to = static_cast<std::byte*>(result);
   std::int64_t outer = t.batch;
   for (int k = 0; k < t.axes - 1; ++k) outer *= t.lengths[k];
-  transform_axis(t, t.how, outer, t.lengths[t.axes - 1], 1, from, to, r);
-  // The other axes in place.
+  transform_rows(t, outer, static_cast<const std::byte*>(source), static_cast<std::byte*>(result), r);
   std::int64_t inner = t.lengths[t.axes - 1];
   if (t.how == transform::real_to_half) inner = inner / 2 + 1;
   for (int k = t.axes - 2; k >= 0; --k) {
     outer /= t.lengths[k];
-    transform_axis(t, transform::complex, outer, t.lengths[k], inner, to, to, r);
+    if (t.lengths[k] == 1) continue;
+    if (t.is_double) column_transform<complex128>(t, outer, t.lengths[k], inner, result, r).run();
+    else column_transform<complex64>(t, outer, t.lengths[k], inner, result, r).run();
     inner *= t.lengths[k];
   }
 }

@@ -13,8 +13,9 @@ namespace sinter::jit {
 namespace {
 
 constexpr int digits = 256;
-/// Rows that are not longer are compared rather than counted: counting takes 256 steps a digit, however few there are.
-constexpr std::int64_t most_compared = 512;
+/// Rows with fewer elements for each digit are compared rather than counted: counting takes 256 steps a digit, however
+/// few there are.
+constexpr std::int64_t most_compared = 16;
 /// Rows from this length on are worth waking all threads for each digit.
 constexpr std::int64_t least_shared = 1 << 16;
 
@@ -90,7 +91,7 @@ class row_sorter {
   void sort_row(std::int64_t row, element* here, element* other) const {
     const std::int64_t n = t_.length;
     for (std::int64_t k = 0; k < n; ++k) here[k] = load(row, k);
-    if (n <= most_compared) {
+    if (n <= most_compared * passes) {
       if (t_.kept < n) std::partial_sort(here, here + t_.kept, here + n, comes_before);
       else std::sort(here, here + n, comes_before);
     } else {
