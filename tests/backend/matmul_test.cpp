@@ -121,9 +121,9 @@ TEST(matmul, stacks_by_steps_and_reversed) {
 }
 
 TEST(matmul, nothing_to_multiply) {
-  const array none = matmul(ones({40, 0}), ones({0, 50}));
+  const array none = matmul(ones({40, 0}, f32), ones({0, 50}, f32));
   EXPECT_TRUE(equals(none, host_array(std::vector<float>(2000, 0.0f), {40, 50})));
-  EXPECT_EQ(matmul(ones({0, 40}), ones({40, 50})).to_vector<float>().size(), 0u);
+  EXPECT_EQ(matmul(ones({0, 40}, f32), ones({40, 50}, f32)).to_vector<float>().size(), 0u);
   EXPECT_EQ(matmul(ones({3, 40, 60}), ones({3, 60, 0})).extents(), (shape{3, 40, 0}));
 }
 
@@ -226,7 +226,8 @@ TEST(matmul, recorded_loops_that_write_parts) {
   array c = zeros({12, 36, 33}, f32);
   for (int k = 0; k < 12; ++k) c(k) = matmul(x(k), y) + k;
   host_array want = plain_sum("bij,jk->bik", {a, b}, f32);
-  for (std::int64_t k = 0; k < want.size(); ++k) want.set(k, {want.get(k).re + static_cast<long double>(k / (36 * 33)), 0});
+  for (std::int64_t k = 0; k < want.size(); ++k)
+    want.set(k, {want.get(k).re + static_cast<long double>(k / (36 * 33)), 0});
   EXPECT_TRUE(equals(c, want));
 }
 
