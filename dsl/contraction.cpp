@@ -30,7 +30,10 @@ struct roles {
 
 roles roles_of(const term& a, const term& b, std::span<const int> kept) {
   roles r;
-  for (const int label : a.labels) (!b.has(label) ? r.rows : contains(kept, label) ? r.stack : r.summed).push_back(label);
+  for (const int label : a.labels) {
+    if (!b.has(label)) r.rows.push_back(label);
+    else (contains(kept, label) ? r.stack : r.summed).push_back(label);
+  }
   for (const int label : b.labels)
     if (!a.has(label)) r.columns.push_back(label);
   return r;
@@ -57,7 +60,7 @@ array spread(const term& t, const label_list& labels, const place& at) {
 }
 
 /// The axes named by `stack`, and one axis each for `first` and `second` together.
-array as_matrices(const term& t, const label_list& stack, const label_list& first, const label_list& second,
+array joined_axes(const term& t, const label_list& stack, const label_list& first, const label_list& second,
                   const place& at) {
   shape extents;
   for (const int label : stack) extents.append(extent_of(t, label));
@@ -67,14 +70,22 @@ array as_matrices(const term& t, const label_list& stack, const label_list& firs
   return reshape(arranged(t, joined({&stack, &first, &second}), at), extents, at);
 }
 
+/// The same. Axes that follow each other in memory are joined there, and the matrix is read by columns if need be.
+array as_matrices(const term& t, const label_list& stack, const label_list& first, const label_list& second,
+                  const place& at) {
+  const bool by_columns = contains(first, t.labels.back());
+  return by_columns ? swapaxes(joined_axes(t, stack, second, first, at), -1, -2, at)
+                    : joined_axes(t, stack, first, second, at);
+}
+
 term product_by_library(const term& a, const term& b, const roles& r, std::string_view operation, const place& at) {
-  const array c = matrix_product(as_matrices(a, r.stack, r.rows, r.summed, at),
-                                 as_matrices(b, r.stack, r.summed, r.columns, at), operation, at);
   shape extents;
   for (const label_list* part : {&r.stack, &r.rows})
     for (const int label : *part) extents.append(extent_of(a, label));
   for (const int label : r.columns) append_extent(extents, extent_of(b, label), operation, at);
-  return {reshape(c, extents, at), joined({&r.stack, &r.rows, &r.columns})};
+  const array c = matrix_product(as_matrices(a, r.stack, r.rows, r.summed, at),
+                                 as_matrices(b, r.stack, r.summed, r.columns, at), operation, at, &extents);
+  return {c, joined({&r.stack, &r.rows, &r.columns})};
 }
 
 /// What a term of at most 16 axes can be spread to.

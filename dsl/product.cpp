@@ -72,7 +72,9 @@ bool is_for_library(const array& a, const array& b, double stack, std::int64_t n
   return false;
 }
 
-array matrix_product(const array& a, const array& b, std::string_view operation, const place& at) {
+array matrix_product(const array& a, const array& b, std::string_view operation, const place& at,
+                     const shape* extents) {
+  const auto shaped = [&](array c) { return extents ? reshape(c, *extents, at) : c; };
   const factors f = factors_of(a, b, operation, at);
   const array left = expand_dims(f.a, -1, at), right = expand_dims(f.b, -3, at);
   const array products = record(op::multiply, left, right, at);
@@ -87,13 +89,16 @@ array matrix_product(const array& a, const array& b, std::string_view operation,
   const bool countable = static_cast<double>(n) * joined < static_cast<double>(jit::most_iterations);
   const std::int64_t rows = countable ? n * static_cast<std::int64_t>(joined) : 0;
   if (!is_for_library(a, b, stacked / std::max(joined, 1.0), rows, k, m, f.type, operation, at))
-    return convert(reduced(op::reduce_sum, products, bit, false, at), f.type, at);
+    return shaped(convert(reduced(op::reduce_sum, products, bit, false, at), f.type, at));
   if (jit::node_ref simpler = jit::simplify_reduction(op::reduce_sum, products.node(), bit, false, at))
-    return convert(wrap(std::move(simpler)), f.type, at);  // a one-hot matrix
+    return shaped(convert(wrap(std::move(simpler)), f.type, at));  // a one-hot matrix
   runtime::device& where = device_of(a, b, operation, at);
   const dtype work = library_type(f.type, where);
   const array x = convert(a, work, at), y = convert(b, work, at);
-  return convert(wrap(jit::record_gemm(x.node(), y.node(), stack, where, at)), f.type, at);
+  shape result = stack;
+  result.append(n);
+  result.append(m);
+  return convert(wrap(jit::record_gemm(x.node(), y.node(), stack, extents ? *extents : result, where, at)), f.type, at);
 }
 
 }  // namespace sinter

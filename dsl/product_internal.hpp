@@ -21,8 +21,10 @@ bool is_for_library(const array& a, const array& b, double stack, std::int64_t n
                     dtype type, std::string_view operation, const place& at);
 
 /// [.., n, k], [.., k, m] -> [.., n, m], leading axes broadcast; `type` is the common dtype. By the library when it is
-/// for that, else as a sum of products, which fuses. `operation` names the function in errors.
-array matrix_product(const array& a, const array& b, std::string_view operation, const place& at);
+/// for that, else as a sum of products, which fuses. `operation` names the function in errors. `extents`: another shape
+/// for the same elements of the result.
+array matrix_product(const array& a, const array& b, std::string_view operation, const place& at,
+                     const shape* extents = nullptr);
 
 /// Sums over one axis of each; the other axes of a come first, then those of b.
 array contracted_axes(const array& a, const array& b, const axes& of_a, const axes& of_b, std::string_view operation,

@@ -33,7 +33,8 @@ struct cublas {
   runtime::library library{"cuBLAS",
                            runtime::cuda_library_names("cublas", {13, 12, 11}),
                            "the CUDA toolkit's cuBLAS (Debian, Ubuntu: libcublas12)",
-                           {"cublasCreate_v2", "cublasSetStream_v2", "cublasSetMathMode", "cublasGemmStridedBatchedEx"}};
+                           {"cublasCreate_v2", "cublasSetStream_v2", "cublasSetMathMode",
+                            "cublasGemmStridedBatchedEx"}};
   int (*create)(handle*) = nullptr;
   int (*set_stream)(handle, void*) = nullptr;
   int (*set_math_mode)(handle, int) = nullptr;

@@ -31,10 +31,10 @@ std::vector<batch_axis> batch_axes(const memory_layout& a, const memory_layout& 
     if (result[k] == 1) continue;
     const batch_axis now{result[k], stride(a, k), stride(b, k), c_strides[k]};
     const auto follows = [&](std::int64_t outer, std::int64_t inner) { return outer == inner * now.extent; };
-    if (!axes.empty() && follows(axes.back().a, now.a) && follows(axes.back().b, now.b) && follows(axes.back().c, now.c))
-      axes.back() = {axes.back().extent * now.extent, now.a, now.b, now.c};
-    else
-      axes.push_back(now);
+    const batch_axis* last = axes.empty() ? nullptr : &axes.back();
+    const bool goes_on = last && follows(last->a, now.a) && follows(last->b, now.b) && follows(last->c, now.c);
+    if (goes_on) axes.back() = {last->extent * now.extent, now.a, now.b, now.c};
+    else axes.push_back(now);
   }
   return axes;
 }
@@ -51,8 +51,8 @@ void join_rows(std::vector<batch_axis>& axes, std::int64_t& rows, std::int64_t r
 
 class gemm_call final : public library_call {
  public:
-  gemm_call(dtype type, const shape& result, std::int64_t depth, runtime::device_kind where)
-      : type_(type), result_(result), depth_(depth), where_(where) {}
+  gemm_call(dtype type, const shape& result, const shape& extents, std::int64_t depth, runtime::device_kind where)
+      : type_(type), result_(result), extents_(extents), depth_(depth), where_(where) {}
 
   std::string_view name() const override { return where_ == runtime::device_kind::cuda ? "cuBLAS" : "BLAS"; }
   std::string describe() const override {
@@ -63,7 +63,7 @@ class gemm_call final : public library_call {
                                    result_[rank - 2], depth_, depth_, result_[rank - 1]);
     return rank == 2 ? text : text + fmt::format(" for each of {}", sinter::to_string(stack));
   }
-  std::vector<output> outputs() const override { return {{type_, result_}}; }
+  std::vector<output> outputs() const override { return {{type_, extents_}}; }
 
   bool takes(std::size_t, const memory_layout& x) const override {
     const int rank = x.extents.rank();
@@ -80,7 +80,7 @@ class gemm_call final : public library_call {
 
  private:
   dtype type_;
-  shape result_;
+  shape result_, extents_;  ///< [.., n, m]; the same elements as they are given
   std::int64_t depth_;
   runtime::device_kind where_;
 };
@@ -140,13 +140,14 @@ std::string gemm_absence(runtime::device& d, dtype type, std::int64_t longest) {
   return d.kind() == runtime::device_kind::cuda ? cublas_absence(type, longest) : host_blas_absence(type, longest);
 }
 
-node_ref record_gemm(node* a, node* b, const shape& batch, runtime::device& where, const place& at) {
+node_ref record_gemm(node* a, node* b, const shape& batch, const shape& extents, runtime::device& where,
+                     const place& at) {
   shape result = batch;
   result.append(a->extents[a->extents.rank() - 2]);
   result.append(b->extents[b->extents.rank() - 1]);
   const std::int64_t depth = a->extents[a->extents.rank() - 1];
   node* const operands[] = {a, b};
-  auto call = std::make_shared<const gemm_call>(a->type, result, depth, where.kind());
+  auto call = std::make_shared<const gemm_call>(a->type, result, extents, depth, where.kind());
   return std::move(record_library_call(std::move(call), operands, where, at).front());
 }
 

@@ -14,8 +14,10 @@ namespace sinter::jit {
 std::string gemm_absence(runtime::device& d, dtype type, std::int64_t longest);
 
 /// Records [.., n, k] times [.., k, m] -> [.., n, m], of one dtype that the library knows; leading axes broadcast to
-/// `batch`. Matrices whose rows or columns lie along memory are read where they are.
-node_ref record_gemm(node* a, node* b, const shape& batch, runtime::device& where, const place& at);
+/// `batch`. The result has the shape `extents`, with as many elements in the same order. Matrices whose rows or columns
+/// lie along memory are read where they are.
+node_ref record_gemm(node* a, node* b, const shape& batch, const shape& extents, runtime::device& where,
+                     const place& at);
 
 // ---- What the libraries are asked for ----
 

@@ -63,7 +63,9 @@ const row formulas[] = {
 };
 
 TEST(einsum, formulas_of_every_kind) {
-  for (const dtype type : {i32, f32, c64, f16, boolean})
+  std::vector<dtype> types{f32, f16};
+  if (executor == "interpreter") types.insert(types.end(), {i32, c64, boolean});  // others compile for each
+  for (const dtype type : types)
     for (const row& r : formulas) {
       std::vector<host_array> x;
       std::vector<array> operands;
@@ -92,7 +94,7 @@ TEST(einsum, contractions_are_products_of_matrices) {
   eval(x, y);
   const auto launches = [](const array& z) { return counted([&] { eval(z); }).launches; };
   EXPECT_EQ(launches(einsum("bij,bjk->bik", {x, y})), 1u);
-  EXPECT_EQ(launches(einsum("bij,cjk->bcik", {x, y(range(0, 2))})), 2u) << "the result is transposed when it is read";
+  EXPECT_EQ(launches(einsum("bij,cjk->bcik", {x, y(range(0, 2))})), 3u) << "y is transposed before, the result after";
   EXPECT_EQ(launches(einsum("bij,bkj->bik", {x, swapaxes(y, 1, 2)})), 1u);
   EXPECT_EQ(launches(einsum("bij,jk->bik", {x, y(1)})), 1u) << "one tall matrix";
   EXPECT_EQ(launches(tensordot(x, y(0), 1)), 1u);
@@ -116,9 +118,12 @@ TEST(einsum, tensordot_over_any_axes) {
     const char* formula;
   };
   const dots table[] = {
-      {{20, 30, 4}, {30, 20, 5}, {1, 0}, {0, 1}, "ijk,jil->kl"}, {{6, 7, 8}, {9, 8, 7}, {-1, 1}, {1, -1}, "ijk,lkj->il"},
-      {{40, 50}, {60, 50}, 1, 1, "ij,kj->ik"},                   {{3, 4}, {5, 6}, axes({}), axes({}), "ij,kl->ijkl"},
-      {{3, 4}, {3, 4}, {0, 1}, {0, 1}, "ij,ij->"},               {{0, 4}, {4, 5}, 1, 0, "ij,jk->ik"},
+      {{20, 30, 4}, {30, 20, 5}, {1, 0}, {0, 1}, "ijk,jil->kl"},
+      {{6, 7, 8}, {9, 8, 7}, {-1, 1}, {1, -1}, "ijk,lkj->il"},
+      {{40, 50}, {60, 50}, 1, 1, "ij,kj->ik"},
+      {{3, 4}, {5, 6}, axes({}), axes({}), "ij,kl->ijkl"},
+      {{3, 4}, {3, 4}, {0, 1}, {0, 1}, "ij,ij->"},
+      {{0, 4}, {4, 5}, 1, 0, "ij,jk->ik"},
   };
   for (const dots& d : table) {
     const host_array a = small_numbers(f32, d.a, 41), b = small_numbers(f32, d.b, 42);
@@ -154,7 +159,7 @@ TEST(einsum, formulas_that_cannot_be_read) {
   const auto fails = [&](const char* formula, std::initializer_list<std::string> words) {
     EXPECT_TRUE(throws<type_error>([&] { einsum(formula, {x, y}); }, words)) << formula;
   };
-  fails("ij,jk->ik->", {"einsum", "position 8", "einsum_test.cpp", "hint"});
+  fails("ij,jk->ik->", {"einsum", "position 9", "einsum_test.cpp", "hint"});
   fails("i1,jk", {"position 1", "'1' can't stand here"});
   fails("ij.,jk", {"'.' can't stand here"});
   fails("ij,jk-ik", {"'-' can't stand here"});

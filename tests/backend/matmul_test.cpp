@@ -2,7 +2,10 @@
 // Where no library is installed all of it runs on generated kernels; counts of launches are then not checked.
 #include "tests/backend/plain_product.hpp"
 
-#include <algorithm>
+#include <cstdio>
+#include <string>
+
+#include <unistd.h>
 
 using namespace sinter;
 using namespace sinter_test;
@@ -121,9 +124,9 @@ TEST(matmul, stacks_by_steps_and_reversed) {
 }
 
 TEST(matmul, nothing_to_multiply) {
-  const array none = matmul(ones({40, 0}), ones({0, 50}));
+  const array none = matmul(ones({40, 0}, f32), ones({0, 50}, f32));
   EXPECT_TRUE(equals(none, host_array(std::vector<float>(2000, 0.0f), {40, 50})));
-  EXPECT_EQ(matmul(ones({0, 40}), ones({40, 50})).to_vector<float>().size(), 0u);
+  EXPECT_EQ(matmul(ones({0, 40}, f32), ones({40, 50}, f32)).to_vector<float>().size(), 0u);
   EXPECT_EQ(matmul(ones({3, 40, 60}), ones({3, 60, 0})).extents(), (shape{3, 40, 0}));
 }
 
@@ -226,7 +229,8 @@ TEST(matmul, recorded_loops_that_write_parts) {
   array c = zeros({12, 36, 33}, f32);
   for (int k = 0; k < 12; ++k) c(k) = matmul(x(k), y) + k;
   host_array want = plain_sum("bij,jk->bik", {a, b}, f32);
-  for (std::int64_t k = 0; k < want.size(); ++k) want.set(k, {want.get(k).re + static_cast<long double>(k / (36 * 33)), 0});
+  for (std::int64_t k = 0; k < want.size(); ++k)
+    want.set(k, {want.get(k).re + static_cast<long double>(k / (36 * 33)), 0});
   EXPECT_TRUE(equals(c, want));
 }
 
@@ -238,6 +242,42 @@ TEST(matmul, an_operand_that_is_overwritten_later_keeps_its_values) {
   x *= 2.0f;
   eval(x);
   EXPECT_TRUE(equals(before, plain_sum("ij,kj->ik", {a, a}, f32)));
+}
+
+// ---- Without a library ----
+
+/// What another process of this program prints that runs tests of products under the settings.
+std::string output_under(const std::string& settings) {
+  char self[4096] = {};
+  if (readlink("/proc/self/exe", self, sizeof self - 1) < 0) return "no /proc";
+  const std::string command = settings + " '" + self + "' --executor=" + (executor == "cuda" ? "cuda" : "interpreter") +
+                              " --gtest_filter='matmul.views_of_one_array:matmul.stacks_broadcast' 2>&1";
+  std::string text;
+  FILE* pipe = popen(command.c_str(), "r");
+  if (!pipe) return "no shell";
+  for (char line[4096]; std::fgets(line, sizeof line, pipe);) text += line;
+  return text + (pclose(pipe) == 0 ? "all good" : "failed");
+}
+
+int count_of(const std::string& text, const std::string& part) {
+  int count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+TEST(matmul, a_missing_library_is_one_warning) {
+  if (executor == "cuda") GTEST_SKIP() << "cuBLAS can't be hidden without a setting";
+  const std::string text = output_under("SINTER_BLAS=/nowhere/libnone.so.3");
+  EXPECT_TRUE(text.ends_with("all good")) << text;
+  EXPECT_EQ(count_of(text, "BLAS was not found; looked for /nowhere/libnone.so.3"), 1) << text;
+  EXPECT_EQ(count_of(text, "hint: install libopenblas0-pthread"), 1) << text;
+  EXPECT_EQ(count_of(text, "matmul at "), 1) << text;
+}
+
+TEST(matmul, libraries_that_are_switched_off_are_no_warning) {
+  const std::string text = output_under("SINTER_LIBRARIES=off");
+  EXPECT_TRUE(text.ends_with("all good")) << text;
+  EXPECT_EQ(count_of(text, "sinter: "), 0) << text;
 }
 
 // ---- Errors ----
