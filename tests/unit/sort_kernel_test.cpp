@@ -134,4 +134,23 @@ TEST_F(sort_kernels, sort_equal_and_ordered_numbers) {
   for (const host_array* x : {&same, &ordered, &backwards}) check(dtype::i32, {.rows = 1, .length = 10000}, *x);
 }
 
+TEST(sort_kernels_for_cuda, compile) {
+  std::string why;
+  if (sinter::jit::nvrtc_version(&why).empty()) GTEST_SKIP() << why;
+  sinter::jit::compile_request r;
+  r.name = "radix_sort";
+  r.source = std::string(sinter::jit::device::radix_sort);
+  r.target = "sm_90";
+  const std::vector<std::string> kernels{"clear_words",
+                                         "count_digits<unsigned int, unsigned int>",
+                                         "sort_digit<unsigned int, unsigned int, unsigned int, 16, true>",
+                                         "sort_digit<unsigned char, unsigned long long, unsigned long long, 8, false>",
+                                         "sort_rows<unsigned long long, 8>",
+                                         "sort_short_rows<unsigned short>"};
+  const sinter::jit::compiled_program made = sinter::jit::compile_cuda_program(r, kernels);
+  EXPECT_FALSE(made.code.empty());
+  EXPECT_EQ(made.log, "");
+  EXPECT_EQ(made.symbols.size(), kernels.size());
+}
+
 }  // namespace
