@@ -1,9 +1,9 @@
-// Runs what fusion can't look into: loops of whole-array operations, users' raw kernels, string kernels that run alone.
+// Runs what fusion can't look into: loops of whole-array operations, calls of what isn't ours, string kernels that run
+// alone.
 #include "jit/evaluation.hpp"
 #include "jit/lone_call.hpp"
 #include "jit/loops.hpp"
 #include "jit/opaque.hpp"
-#include "jit/raw/call.hpp"
 
 #include <mutex>
 
@@ -241,7 +241,7 @@ void run_opaque(std::span<node* const> roots, const options& how, const place& a
     const node_ref n = std::move(held);  // let go of in its turn: later ones may take over its memory
     if (n->values()) continue;
     if (n->code == op::launch) {
-      evaluate(n->operands(), at);
+      evaluate(n->facts->launch->needs(*n), at);
       run_launch(n.get());
     } else if (!is_opaque(n->code)) {
       settle_result(n.get());

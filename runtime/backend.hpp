@@ -99,6 +99,9 @@ class device {
   /// Loads an image of a user's own code. device_error where there are none: the cpu device emulates them (jit/raw).
   virtual std::unique_ptr<module> load_module(std::span<const std::byte> image, const std::string& name) = 0;
   virtual processor_facts processors() = 0;
+  /// The driver's own name of the stream that work is ordered by, for libraries that start work themselves; the
+  /// device's context is the calling thread's then. Null on the cpu device, whose work is done when it returns.
+  virtual void* native_stream() { return nullptr; }
 
   /// An empty list, or null where starting launches one by one costs no more.
   virtual std::unique_ptr<launch_list> make_launch_list() { return nullptr; }

@@ -22,6 +22,7 @@ constexpr std::string_view dump_words[] = {"graph", "groups", "ir", "source", "t
 constexpr std::string_view device_words[] = {"cpu", "cuda"};
 constexpr std::string_view executor_words[] = {"compiler", "interpreter"};
 constexpr std::string_view cache_words[] = {"read_write", "read_only", "memory", "off"};
+constexpr std::string_view switch_words[] = {"on", "off"};
 constexpr int most_threads = 4096;
 
 std::string_view value_of(variable_lookup lookup, const char* variable) {
@@ -115,6 +116,8 @@ settings read_settings(variable_lookup lookup, std::vector<std::string>& complai
   s.home = value_of(lookup, "HOME");
   s.cache_mode = one_of(lookup, "SINTER_CACHE", cache_words, complaints);
   s.library_path = value_of(lookup, "LD_LIBRARY_PATH");
+  s.use_libraries = one_of(lookup, "SINTER_LIBRARIES", switch_words, complaints) != "off";
+  s.blas = value_of(lookup, "SINTER_BLAS");
   s.include_path = fmt::format("{}:{}", value_of(lookup, "CPATH"), value_of(lookup, "CPLUS_INCLUDE_PATH"));
   return s;
 }

@@ -30,6 +30,8 @@ struct settings {
   std::string cache_home, home;      ///< XDG_CACHE_HOME, HOME: where they are kept otherwise
   std::string cache_mode;            ///< SINTER_CACHE = read_write | read_only | memory | off; empty: read_write
   std::string library_path;          ///< LD_LIBRARY_PATH
+  bool use_libraries = true;         ///< SINTER_LIBRARIES = on | off: whether BLAS and the like are looked for
+  std::string blas;                  ///< SINTER_BLAS: name or path of the cpu device's BLAS; empty: any that is there
   std::string include_path;          ///< CPATH and CPLUS_INCLUDE_PATH, which the host compiler searches for headers
 };
 

@@ -213,28 +213,33 @@ void launch_raw(raw_entry& e, const raw_shape& how, std::span<raw_argument> argu
   launch_now(e, dims, arguments, how.at);
 }
 
-void run_launch(node* n) {
-  const raw_call& call = *n->facts->launch;
-  raw_entry& e = *call.entry;
-  runtime::device& where = *e.where;
-  argument_list list(call.arguments.size());
+std::string_view raw_call::name() const { return entry->name; }
+
+std::string raw_call::describe() const {
+  return fmt::format("raw kernel {}, {} block(s) of {} threads", entry->name, dims.grid.count(), dims.block.count());
+}
+
+std::vector<reference<buffer>> raw_call::run(const node& n) const {
+  runtime::device& where = *entry->where;
+  argument_list list(arguments.size());
   std::vector<node_ref> held;
+  std::vector<reference<buffer>> outputs;
   runtime::memory_use use(where);
-  for (const raw_call::argument& a : call.arguments) {
+  for (const argument& a : arguments) {
     if (a.how == access::null) list.add_memory(nullptr);
     else if (a.how < access::read) list.add(a.value.data());
     else if (a.how == access::write) {
       const auto bytes = static_cast<std::size_t>(checked_bytes(a.extents, a.type));
-      call.after.push_back(new_memory(where, bytes, {a.type, a.extents, n->site}));
-      use.writes(*call.after.back());
-      list.add_memory(call.after.back()->data);
+      outputs.push_back(new_memory(where, bytes, {a.type, a.extents, n.site}));
+      use.writes(*outputs.back());
+      list.add_memory(outputs.back()->data);
     } else {
-      node* x = n->operands()[a.operand];
+      node* x = n.operands()[a.operand];
       const bool own = x->values()->owner == &where && is_own(x, x->values());
-      buffer* b = memory_at(x, where, held, n->site);
+      buffer* b = memory_at(x, where, held, n.site);
       if (a.how == access::update) {
-        call.after.push_back(own ? reference<buffer>::share(b) : copied(where, b, bytes_of(x)));
-        b = call.after.back().get();
+        outputs.push_back(own ? reference<buffer>::share(b) : copied(where, b, bytes_of(x)));
+        b = outputs.back().get();
         use.writes(*b);
       } else {
         use.reads(*b);
@@ -242,20 +247,9 @@ void run_launch(node* n) {
       list.add_memory(b->data);
     }
   }
-  try {
-    start(e, call.dims, list, use, n->site);
-    use.finished();
-  } catch (...) {
-    call.after.clear();
-    throw;
-  }
-  settle(n, new_memory(where, 0, {}));
-}
-
-std::string describe_launch(const node* n) {
-  const raw_call& call = *n->facts->launch;
-  const raw_extents &g = call.dims.grid, &b = call.dims.block;
-  return fmt::format("raw kernel {}, {} block(s) of {} threads", call.entry->name, g.count(), b.count());
+  start(*entry, dims, list, use, n.site);
+  use.finished();
+  return outputs;
 }
 
 }  // namespace sinter::jit

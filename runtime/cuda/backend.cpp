@@ -57,6 +57,10 @@ class cuda_device final : public device, public gpu::owner {
   memory_state memory() override;
   void trim(std::size_t keep) override;
   void trim_host() noexcept override { transfers_.trim(); }
+  void* native_stream() override {
+    bind_again();  // libraries use whatever context the thread has
+    return current_handle();
+  }
 
   /// Unloads a module once nothing that runs can be of it. Failures don't matter any more.
   void unload(CUmodule m) noexcept override;
