@@ -40,7 +40,9 @@ class repeated_run {
       forget_last_twin();
       computes_ = work_.plan(roots_, how);
     }
-    if (computes_) work_.prepare(how);
+    options at_once = how;  // what runs often is worth waiting for
+    at_once.compiling = compile_mode::sync;
+    if (computes_) work_.prepare(at_once);
     for (twin& t : twins_) {
       t.memory = copy_of(*now_[t.state]);
       if (!is_ours(t.state)) t.later = copy_of(*now_[t.state]);
