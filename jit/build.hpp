@@ -27,7 +27,8 @@ cached_kernel* find_ready_kernel(kernel_list parts, runtime::device& d, const op
 /// The interpreter's form of them, ready.
 cached_kernel& interpreted_kernel(kernel_list parts, runtime::device& d);
 
-/// True: ready, found on disk perhaps. Else it is compiled in the background; what fails there is told once, on the log.
+/// True: ready, found on disk perhaps. Else it is compiled in the background; what fails there is told once, on the
+/// log.
 bool ready_or_asked(cached_kernel& c);
 
 /// One kernel, found and made ready.

@@ -74,8 +74,8 @@ thread_local ending at_end;
 void print_statistics() {
   const statistics s = snapshot();
   log(level::silent,
-      fmt::format("{} evaluations, {} launches, {} compiles ({:.1f} ms), {} substitutes, {} found in memory, {} on disk, {} "
-                  "in bundles ({:.2f} ms), missing: {} absent, {} damaged, {} foreign, {} refused, {} unloadable, {} "
+      fmt::format("{} evaluations, {} launches, {} compiles ({:.1f} ms), {} substitutes, {} found in memory, {} on disk, "
+                  "{} in bundles ({:.2f} ms), missing: {} absent, {} damaged, {} foreign, {} refused, {} unloadable, {} "
                   "bytes read, {} written",
                   s.evaluations, s.launches, s.compiles, static_cast<double>(s.compile_microseconds) / 1000,
                   s.substitutes, s.cache_hits, s.disk_hits, s.bundle_hits,

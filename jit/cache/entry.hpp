@@ -3,8 +3,8 @@
 //   magic "sinterkn" | format version | sizes of task, target, maker, notes | size of image | checksum |
 //   task target maker notes image
 //
-// Notes are what the compiler said besides the image. Task, target and maker are the key. All of it is compared with what is wanted; the digests in file names only find
-// it.
+// Notes are what the compiler said besides the image. Task, target and maker are the key. All of it is compared with
+// what is wanted; the digests in file names only find it.
 #pragma once
 
 #include "jit/cache/bytes.hpp"

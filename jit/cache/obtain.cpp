@@ -186,9 +186,9 @@ void compile_and_keep(const compile_task& t, const entry_key& k, const image_loa
   }
   const compiled_program made = compile(t);
   load(made.code, made);
-  // Kept before the first launch, not behind its back: 40 KB written, brought to the disk and renamed are 0.25 to 0.4 ms
-  // (ext4 on a virtual disk; 0.02 without fsync) beside compilations of 30 ms and more; whoever waits for the lock gets
-  // the kernel that much earlier, and a process that ends without a word has kept what it compiled.
+  // Kept before the first launch, not behind its back: 40 KB written, brought to the disk and renamed are 0.25 to 0.4
+  // ms (ext4 on a virtual disk; 0.02 without fsync) beside compilations of 30 ms and more; whoever waits for the lock
+  // gets the kernel that much earlier, and a process that ends without a word has kept what it compiled.
   if (disk && !k.maker.empty() && key_still_holds(t, k))
     bump(count().cache_bytes_written, disk->store(k, made.code, made));
 }

@@ -157,7 +157,8 @@ void run_programs() {
     y.copy_to(std::span<std::int32_t>(got));
     tell(std::string("program_") + name.substr(0, name.find('<')), got[0]);
   }
-  tell("warns", raw_kernel("plain", program, {.include_paths = {folder}}).compile_log().find("unused") != std::string::npos);
+  const std::string log = raw_kernel("plain", program, {.include_paths = {folder}}).compile_log();
+  tell("warns", log.find("unused") != std::string::npos);
 }
 
 void tell_counters() {

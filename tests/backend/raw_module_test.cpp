@@ -233,8 +233,8 @@ TEST(raw_kernel_attributes, warnings_of_the_compiler_are_kept) {
   EXPECT_NE(log.find("warning"), std::string::npos) << log;
   EXPECT_NE(log.find("unused"), std::string::npos) << log;
   EXPECT_TRUE(log.find("k(2)") != std::string::npos || log.find("k:2") != std::string::npos) << log;
-  const raw_kernel quiet{"k", fresh("__global__ void k(int* x) { __shared__ int s[32]; s[threadIdx.x] = 1; __syncthreads();"
-                                    " atomicAdd(x, s[0]); x[1] = __shfl_sync(~0u, *x, 0); }")};
+  const raw_kernel quiet{"k", fresh("__global__ void k(int* x) { __shared__ int s[32]; s[threadIdx.x] = 1;"
+                                    " __syncthreads(); atomicAdd(x, s[0]); x[1] = __shfl_sync(~0u, *x, 0); }")};
   EXPECT_EQ(quiet.compile_log(), "") << "what is built in gives no cause";
 }
 

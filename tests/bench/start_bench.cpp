@@ -28,7 +28,10 @@ double seconds_to_first_result() {
 }
 
 void child(benchmark::State& state) {
-  for (auto _ : state) std::ofstream(std::getenv(report)) << seconds_to_first_result() << " " << stats().compiles << "\n";
+  for (auto _ : state) {
+    const double seconds = seconds_to_first_result();
+    std::ofstream(std::getenv(report)) << seconds << " " << stats().compiles << "\n";
+  }
 }
 
 struct told {
@@ -38,8 +41,8 @@ struct told {
 
 told run_child(const std::string& folder) {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe"), file = folder + "/report";
-  const std::string command = "SINTER_CACHE=read_write SINTER_CACHE_DIR='" + folder + "/cache' " + report + "='" + file +
-                              "' '" + self + "' --benchmark_filter=^child/ > /dev/null 2>&1";
+  const std::string command = "SINTER_CACHE=read_write SINTER_CACHE_DIR='" + folder + "/cache' " + report + "='" +
+                              file + "' '" + self + "' --benchmark_filter=^child/ > /dev/null 2>&1";
   told t;
   if (std::system(command.c_str()) == 0) std::ifstream(file) >> t.seconds >> t.compiles;
   return t;

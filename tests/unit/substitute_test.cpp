@@ -61,7 +61,8 @@ TEST(substitute, each_way_leaves_out_what_it_says) {
     const bool knows = how.layout != jit::layout_knowledge::none;  // vectors lie along strides that are 1
     EXPECT_EQ(l.ir.lanes == 1, how.single_lane || !knows) << k;
     EXPECT_EQ(l.ir.domain_rank, 2u) << "a row is broadcast: two dims in any case";
-    const bool plain = std::ranges::any_of(l.ir.terms, [](const jit::term& t) { return t.coefficient == jit::term::unit; });
+    const bool plain =
+        std::ranges::any_of(l.ir.terms, [](const jit::term& t) { return t.coefficient == jit::term::unit; });
     EXPECT_EQ(plain, knows) << k;
   }
   EXPECT_EQ(lowered_of(ramp({4, 8}) * 2, {}).ir.domain_rank, 1u);
@@ -74,7 +75,8 @@ TEST(substitute, rows_of_a_larger_array_have_the_kernel_of_dims_that_are_not_mer
   EXPECT_NE(identity_of(lowered_of(part, {})), identity_of(lowered_of(whole, {})));
   const jit::lowered made = lowered_of(part, {}),
                      wanted = lowered_of(whole, {.layout = jit::layout_knowledge::unmerged});
-  EXPECT_EQ(identity_of(made), identity_of(wanted)) << jit::to_string(made.ir, "made") << jit::to_string(wanted.ir, "wanted");
+  EXPECT_EQ(identity_of(made), identity_of(wanted))
+      << jit::to_string(made.ir, "made") << jit::to_string(wanted.ir, "wanted");
 }
 
 TEST(substitute, any_layout_of_a_rank_has_one_kernel_that_knows_nothing) {
