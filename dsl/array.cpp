@@ -7,6 +7,7 @@
 #include "jit/fold/trace_recorder.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/counters.hpp"
+#include "runtime/stream.hpp"
 
 #include <fmt/format.h>
 
@@ -23,7 +24,7 @@ jit::node* copied_node(const void* values, dtype type, const shape& extents) {
   runtime::device& d = runtime::default_device();
   runtime::reference<runtime::buffer> memory(runtime::make_buffer(d, bytes));
   if (bytes > 0) {
-    d.copy_from_host(memory->data, values, bytes);
+    runtime::copy_from_host(*memory, values, bytes);
     runtime::bump(runtime::count().bytes_to_device, bytes);
   }
   return jit::make_buffer_node(std::move(memory), type, extents, place{}).leave();

@@ -4,6 +4,7 @@
 #include "jit/flushes.hpp"
 #include "jit/fold/batch.hpp"
 #include "jit/fold/trace_recorder.hpp"
+#include "runtime/stream.hpp"
 
 namespace sinter::jit {
 
@@ -57,7 +58,7 @@ void precompile(std::span<node* const> roots, const place& at) {
 void synchronize(device& d) {
   runtime::bump(runtime::count().synchronizations);
   d.synchronize();
-  throw_on_fault(d);
+  throw_on_fault_of_any(d);
 }
 
 void read(node* n, void* to, std::size_t bytes, const place& at) {
@@ -68,7 +69,7 @@ void read(node* n, void* to, std::size_t bytes, const place& at) {
   SINTER_CHECK(b && b->bytes >= bytes);
   runtime::bump(runtime::count().synchronizations);
   runtime::bump(runtime::count().bytes_to_host, bytes);
-  b->owner->copy_to_host(to, b->data, bytes);
+  runtime::copy_to_host(to, *b, 0, bytes);
   throw_on_fault(*b->owner);
 }
 

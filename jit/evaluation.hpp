@@ -8,8 +8,10 @@
 #include "jit/planning.hpp"
 #include "jit/schedule.hpp"
 #include "jit/scratch.hpp"
+#include "jit/steps.hpp"
 #include "jit/substitute.hpp"
 #include "runtime/log.hpp"
+#include "runtime/stream.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -49,6 +51,16 @@ class evaluation {
   /// False: everything is computed already.
   bool plan(std::span<node* const> roots, const options& how) { return plan_.run(roots, how); }
 
+  /// Between plan() and prepare(): makes a plan of one kernel run several iterations of the loop around it a launch. The
+  /// most that a launch runs then; 1: it can't.
+  std::int64_t make_steps(std::span<const stepped_state> states) {
+    if (plan_.launches.size() != 1 || plan_.launches[0].count != 1 || group_at(0).domain().size() == 0 ||
+        device_of(group_at(0)).kind() != runtime::device_kind::cuda || !sinter::jit::make_steps(lowered_at(0), states))
+      return 1;
+    return lowered_at(0).ir.steps;
+  }
+  void set_steps(std::int64_t steps) { sinter::jit::set_steps(lowered_at(0), steps); }
+
   /// Everything that can fail for the user's reasons, before anything runs.
   void prepare(const options& how) {
     if (runtime::wants(runtime::dump::groups)) dump_groups();
@@ -86,6 +98,9 @@ class evaluation {
            d = plan_.values.entries[d].next_to_drop)
         plan_.values.entries[d].memory = {};
     }
+    for (const prepared& p : launches_)
+      if (p.where->has_streams()) [[unlikely]]
+        current_stream(*p.where).close_point();
   }
 
   void publish() {
@@ -95,13 +110,14 @@ class evaluation {
   }
 
   /// Once more what launch() did, on other memory: placeholders stand for `stand_ins`, and what is written gets memory
-  /// of `spare`. Into `list`, unless that is null.
+  /// of `spare`. Into `list`, unless that is null; `list_use` then learns what its launches use.
   void launch_again(std::vector<std::pair<const node*, buffer*>> stand_ins, spare_memory& spare,
-                    runtime::launch_list* list) {
+                    runtime::launch_list* list, runtime::memory_use* list_use) {
     plan_.values.stand_ins = std::move(stand_ins);
     for (planned_values::entry& e : plan_.values.entries) e.memory = {};
     spare_ = &spare;
     list_ = list;
+    list_use_ = list_use;
     for (std::size_t l = 0; l < launches_.size(); ++l) {
       provide_memory(plan_.launches[l]);
       if (launches_[l].kernel) start(launches_[l], plan_.launches[l]);
@@ -238,6 +254,25 @@ class evaluation {
     } after_launch{scratch_};
     for (std::size_t k = l.first; k < l.first + l.count; ++k) bind(*p.where, lowered_at(k));
     if (!spare_) runtime::bump(runtime::count().launches);
+    if (!p.where->has_streams()) [[likely]]
+      return start_bound(p, l);
+    runtime::memory_use own(*p.where);
+    runtime::memory_use& use = list_ ? *list_use_ : own;
+    for (std::size_t k = l.first; k < l.first + l.count; ++k) name_memory(lowered_at(k), use);
+    start_bound(p, l);
+    if (!list_) use.started();
+  }
+
+  void name_memory(const lowered& l, runtime::memory_use& use) const {
+    for (const pending_pointer& q : l.pointers) {
+      buffer& b = plan_.values.place_of(q.source);
+      if (l.ir.parameters[q.parameter].kind == parameter_kind::output) use.writes(b);
+      else use.reads(b);
+    }
+  }
+
+  /// The launch whose arguments are there.
+  void start_bound(const prepared& p, const launch_range& l) {
     if (p.kernel->function && p.where->kind() == runtime::device_kind::cuda && l.count > 1) return start_parts(p, l);
     for (std::size_t k = l.first; k < l.first + l.count; ++k) {
       lowered& part = lowered_at(k);
@@ -259,6 +294,7 @@ class evaluation {
 
   static runtime::launch_shape shape_of(const lowered& l) {
     const arguments& a = l.numbers;
+    if (l.ir.over == distribution::steps) return schedule_steps(a, window_of(l.ir));
     if (l.ir.over == distribution::elements)
       return schedule(a.rows, a.inner + a.lead, l.ir.lanes, a.cost, 0, a.blocks_over);
     return schedule_loops(a, l.ir.threads);
@@ -332,6 +368,7 @@ class evaluation {
   slot* phase_ = nullptr;    ///< of the host kernel about to run in pieces
   spare_memory* spare_ = nullptr;           ///< of a loop that launches again and again
   runtime::launch_list* list_ = nullptr;    ///< likewise: where its launches go
+  runtime::memory_use* list_use_ = nullptr;  ///< what those use
 };
 
 }  // namespace sinter::jit

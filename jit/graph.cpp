@@ -7,6 +7,7 @@
 #include "runtime/backend.hpp"
 #include "runtime/counters.hpp"
 #include "runtime/log.hpp"
+#include "runtime/stream.hpp"
 
 #include <fmt/format.h>
 
@@ -425,7 +426,7 @@ node_ref move_to(node* source, runtime::device& d, const place& at) {
   evaluate({&source, 1}, at);
   if (bytes > 0) read(source, staging.get(), bytes, at);
   reference<runtime::buffer> values(runtime::make_buffer(d, bytes));
-  if (bytes > 0) d.copy_from_host(values->data, staging.get(), bytes);
+  runtime::copy_from_host(*values, staging.get(), bytes);
   return make_buffer_node(std::move(values), source->type, source->extents, at);
 }
 

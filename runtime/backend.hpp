@@ -1,10 +1,12 @@
 // The seam between the library and a machine: one `device` per GPU, one for the host's processors.
-// Work on a device runs in the order it was asked for (one default stream each).
+// Work on a device goes to the asking thread's current stream (runtime/stream.hpp), which runs it in the order it was
+// asked for.
 #pragma once
 
 #include "counters.hpp"
 #include "types.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -31,7 +33,7 @@ class function {
 
 /// The first bad index a kernel met, written by the kernel. Layout shared with generated code (jit/device/prelude.cuh).
 struct index_fault {
-  std::int32_t set = 0;       ///< 0: none
+  std::int32_t set = 0;       ///< 0: none; 1: being written; 2: there
   std::int32_t ordinal = 0;   ///< which check of the kernel
   std::int64_t launch = 0;    ///< which launch
   std::int64_t index = 0;     ///< the offending index
@@ -49,11 +51,13 @@ class launch_list {
 };
 
 class module;            // runtime/module.hpp
+class stream;            // runtime/stream.hpp
+class moment;            // likewise
 struct processor_facts;  // likewise
 
 class device {
  public:
-  virtual ~device() = default;
+  virtual ~device();
   virtual device_kind kind() const = 0;
   virtual int ordinal() const = 0;
   virtual std::string name() const = 0;    ///< "cpu", "cuda:0"
@@ -61,15 +65,16 @@ class device {
 
   /// Memory ordered with the device's work; 256-byte aligned. Throws out_of_memory. `bytes` > 0.
   virtual void* allocate(std::size_t bytes) = 0;
+  /// Given back when the current stream is done with what it was asked so far.
   virtual void release(void* memory, std::size_t bytes) noexcept = 0;
 
   /// `from` is free to change on return.
   virtual void copy_from_host(void* to, const void* from, std::size_t bytes) = 0;
-  /// Waits; the caller then looks for index faults.
+  /// Waits for the current stream; the caller then looks for index faults.
   virtual void copy_to_host(void* to, const void* from, std::size_t bytes) = 0;
   /// Between memory of this device that doesn't overlap; `bytes` > 0.
   virtual void copy_on_device(void* to, const void* from, std::size_t bytes) = 0;
-  /// Waits for all work asked for so far.
+  /// Waits for all work asked for so far, of all streams.
   virtual void synchronize() = 0;
 
   /// Loads a compiled image (cubin or PTX; shared object) and finds `entry` in it.
@@ -85,9 +90,39 @@ class device {
   virtual std::unique_ptr<launch_list> make_launch_list() { return nullptr; }
 
   /// Where a kernel about to be launched may write its first bad index; an address of the device's.
-  virtual index_fault* fault_address() = 0;
-  /// After a wait: takes the fault out, if there is one.
-  virtual bool take_fault(index_fault& out) = 0;
+  index_fault* fault_address();
+  /// After a wait for the current stream: takes out a fault of its kernels or of those that it waited for.
+  bool take_fault(index_fault& out);
+  /// After synchronize(): takes out a fault of any stream.
+  bool take_fault_of_any(index_fault& out);
+
+  /// What is current in threads that chose nothing else; it never ends.
+  virtual stream& default_stream() = 0;
+  /// One more, held once. Lower numbers of `priority` go first; what the device doesn't have becomes the nearest.
+  stream& make_stream(int priority);
+  /// Another library's, which outlives its last use, likewise. device_error where `native` is no stream of this device.
+  stream& wrap_stream(void* native);
+  /// `timed`: to measure with.
+  virtual std::unique_ptr<moment> make_moment(bool timed) = 0;
+  /// Whether there ever was another stream than default_stream().
+  bool has_streams() const noexcept { return has_streams_.load(std::memory_order_relaxed); }
+  /// Where memory that several streams used is released, so that none of them waits for the others. There once
+  /// has_streams().
+  stream& releasing_stream();
+
+ protected:
+  device();
+  virtual std::unique_ptr<stream> new_stream(int priority) = 0;
+  virtual std::unique_ptr<stream> foreign_stream(void* native) = 0;
+  /// Waits for all streams but the default one, and forgets those that ended.
+  void synchronize_streams();
+
+ private:
+  struct streams;
+  stream& enter(std::unique_ptr<stream> s);
+
+  std::atomic<bool> has_streams_{false};
+  const std::unique_ptr<streams> streams_;
 };
 
 /// The cpu device; always present.

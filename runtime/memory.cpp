@@ -2,6 +2,7 @@
 #include "runtime/memory.hpp"
 
 #include "runtime/error.hpp"
+#include "runtime/stream.hpp"
 
 #include <memory>
 
@@ -19,10 +20,13 @@ void count_allocation(std::size_t bytes) {
 
 buffer* make_buffer(device& owner, std::size_t bytes) {
   std::unique_ptr<buffer> b(new buffer{&owner, nullptr, bytes});
-  if (bytes != 0) {
-    b->data = owner.allocate(bytes);
-    count_allocation(bytes);
-  }
+  if (bytes == 0) return b.release();
+  std::unique_ptr<stream_users> uses;
+  if (owner.has_streams()) [[unlikely]]
+    uses = users_of_new_memory(owner);
+  b->data = owner.allocate(bytes);
+  count_allocation(bytes);
+  if (uses) note_new_memory(*b, std::move(uses));
   return b.release();
 }
 
@@ -44,7 +48,10 @@ void release(buffer* b) noexcept {
   if (b->whole != nullptr) {
     release(b->whole);  // which is no part itself, or of another: as deep as parts were made of parts
   } else if (b->data != nullptr) {
-    b->owner->release(b->data, b->bytes);
+    if (b->owner->has_streams()) [[unlikely]]
+      release_in_order(*b);
+    else
+      b->owner->release(b->data, b->bytes);
     memory_count().bytes_in_use.fetch_sub(b->bytes, std::memory_order_relaxed);
   }
   delete b;

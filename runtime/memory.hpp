@@ -45,13 +45,16 @@ class reference_count {
   std::atomic<std::uint32_t> count_{1};
 };
 
-/// Device memory with an intrusive count; freed (stream-ordered) with the last reference.
+struct stream_users;  // runtime/stream.hpp
+
+/// Device memory with an intrusive count; freed with the last reference, when the streams that used it are done.
 struct buffer {
   device* owner;
   void* data;         ///< null for 0 bytes
   std::size_t bytes;
   reference_count references{};
   buffer* whole = nullptr;  ///< whose memory it is part of, and holds on to
+  stream_users* users = nullptr;  ///< of those that are no part; null: only the default stream's, so far
 };
 
 /// Throws out_of_memory. 0 bytes allocate nothing.

@@ -5,6 +5,7 @@
 #include "jit/raw/emulated_module.hpp"
 #include "runtime/counters.hpp"
 #include "runtime/error.hpp"
+#include "runtime/stream.hpp"
 
 #include <fmt/format.h>
 
@@ -46,7 +47,8 @@ class argument_list {
   std::vector<void*> many_, pointers_;
 };
 
-void start(raw_entry& e, const raw_dims& dims, const argument_list& list, const place& at) {
+void start(raw_entry& e, const raw_dims& dims, const argument_list& list, runtime::memory_use& use, const place& at) {
+  if (e.variables) use.writes(*e.variables);
   runtime::bump(runtime::count().launches);
   runtime::bump(runtime::count().cache_hits);
   if (const emulated_kernel* k = e.emulated.load(std::memory_order_acquire))
@@ -69,9 +71,9 @@ reference<buffer> new_memory(runtime::device& where, std::size_t bytes) {
 }
 
 /// New memory with the same values.
-reference<buffer> copied(runtime::device& where, const buffer* from, std::size_t bytes) {
+reference<buffer> copied(runtime::device& where, buffer* from, std::size_t bytes) {
   reference<buffer> fresh = new_memory(where, bytes);
-  if (bytes > 0) where.copy_on_device(fresh->data, from->data, bytes);
+  runtime::copy_on_device(*fresh, *from, bytes);
   return fresh;
 }
 
@@ -94,6 +96,7 @@ void launch_now(raw_entry& e, const raw_dims& dims, std::span<raw_argument> argu
   argument_list list(arguments.size());
   std::vector<node_ref> held;
   std::vector<reference<buffer>> memory;
+  runtime::memory_use use(*e.where);
   for (std::size_t k = 0; k < arguments.size(); ++k) {
     raw_argument& a = arguments[k];
     if (!a.is_array()) {
@@ -105,10 +108,13 @@ void launch_now(raw_entry& e, const raw_dims& dims, std::span<raw_argument> argu
     const bool here = now && now->owner == e.where;
     if (a.how == access::read) {
       node* n = a.array;
-      list.add_memory(memory_at(n, *e.where, held, a.at)->data);
+      buffer* b = memory_at(n, *e.where, held, a.at);
+      use.reads(*b);
+      list.add_memory(b->data);
       continue;
     }
     if (here && is_own(a.array, now) && !is_given_again(arguments, k)) {
+      use.writes(*now);
       list.add_memory(now->data);
       continue;
     }
@@ -116,10 +122,12 @@ void launch_now(raw_entry& e, const raw_dims& dims, std::span<raw_argument> argu
     if (a.how == access::update) now = memory_at(n, *e.where, held, a.at);
     const std::size_t bytes = bytes_of(a.array);
     memory.push_back(a.how == access::update ? copied(*e.where, now, bytes) : new_memory(*e.where, bytes));
+    use.writes(*memory.back());
     list.add_memory(memory.back()->data);
     a.fresh = make_buffer_node(memory.back(), a.array->type, a.array->extents, a.at);
   }
-  start(e, dims, list, at);
+  start(e, dims, list, use, at);
+  use.finished();
 }
 
 /// A node for the launch, one for each output.
@@ -210,11 +218,13 @@ void run_launch(node* n) {
   runtime::device& where = *e.where;
   argument_list list(call.arguments.size());
   std::vector<node_ref> held;
+  runtime::memory_use use(where);
   for (const raw_call::argument& a : call.arguments) {
     if (a.how == access::null) list.add_memory(nullptr);
     else if (a.how < access::read) list.add(a.value.data());
     else if (a.how == access::write) {
       call.after.push_back(new_memory(where, static_cast<std::size_t>(checked_bytes(a.extents, a.type))));
+      use.writes(*call.after.back());
       list.add_memory(call.after.back()->data);
     } else {
       node* x = n->operands()[a.operand];
@@ -223,12 +233,16 @@ void run_launch(node* n) {
       if (a.how == access::update) {
         call.after.push_back(own ? reference<buffer>::share(b) : copied(where, b, bytes_of(x)));
         b = call.after.back().get();
+        use.writes(*b);
+      } else {
+        use.reads(*b);
       }
       list.add_memory(b->data);
     }
   }
   try {
-    start(e, call.dims, list, n->site);
+    start(e, call.dims, list, use, n->site);
+    use.finished();
   } catch (...) {
     call.after.clear();
     throw;

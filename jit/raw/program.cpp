@@ -7,6 +7,7 @@
 #include "jit/raw/tokens.hpp"
 #include "runtime/error.hpp"
 #include "runtime/log.hpp"
+#include "runtime/stream.hpp"
 
 #include <fmt/format.h>
 
@@ -102,8 +103,12 @@ std::string variable_symbol(const std::string& name) {
 /// What there is of a program on one device.
 struct raw_program::loaded {
   explicit loaded(runtime::device& d) : where(d) {}
+  ~loaded() { delete variables.users; }
+  loaded(const loaded&) = delete;
+  loaded& operator=(const loaded&) = delete;
 
   runtime::device& where;
+  runtime::buffer variables{&where, this, 1};  ///< no memory, but used like it by what may change variables
   std::mutex building;
   std::map<std::string, std::unique_ptr<raw_entry>, std::less<>> entries;
   std::vector<std::unique_ptr<runtime::module_function>> functions;  ///< gone before their modules
@@ -159,6 +164,7 @@ raw_entry& raw_program::add_entry(loaded& l, const std::string& name) {
   auto fresh = std::make_unique<raw_entry>();
   fresh->program = this;
   fresh->where = &l.where;
+  if (!declared_.variables.empty()) fresh->variables = &l.variables;
   fresh->name = name;
   fresh->strides = !path_.empty();
   for (const char* word : {"gridDim", "for", "while"}) fresh->strides |= has_word(source_.text, word);
@@ -285,12 +291,15 @@ void raw_program::build_more(loaded& l, const std::string& expression) {
 }
 
 void raw_program::keep_variables(loaded& l, runtime::module& from, runtime::module& to) {
+  runtime::memory_use use(l.where);
+  use.writes(l.variables);
   for (const std::string& name : declared_.variables) {
     const std::string symbol = variable_symbol(name);
     const runtime::module::variable old = from.find_variable(symbol), now = to.find_variable(symbol);
     if (old.address && now.address && old.bytes == now.bytes && old.bytes > 0)
       l.where.copy_on_device(now.address, old.address, old.bytes);
   }
+  use.finished();
 }
 
 void raw_program::find_emulated_code(loaded& l, raw_entry& e) {
@@ -403,6 +412,7 @@ raw_global raw_program::variable(const std::string& name, runtime::device& d, co
                            declared_.variables.empty()
                                ? std::string("it has no __device__ or __constant__ variable")
                                : fmt::format("it has {}", fmt::join(declared_.variables, ", "))));
+  g.order = &l.variables;
   return g;
 }
 
