@@ -10,6 +10,11 @@ namespace sinter::jit {
 
 constinit options shared_options;
 
+bool compiles_later(const options& how) {
+  if (how.compiling != compile_mode::automatic) return how.compiling == compile_mode::async;
+  return runtime::environment().compile_mode == "async";
+}
+
 namespace {
 
 /// Of roots in which nothing is left to fold.
@@ -45,7 +50,8 @@ void precompile(std::span<node* const> roots, const place& at) {
   const batched_roots batched(roots);
   run_opaque(batched.roots(), current_options(), at);
   evaluation e;
-  const options how = current_options();
+  options how = current_options();
+  how.compiling = compile_mode::sync;
   if (e.plan(batched.roots(), how)) e.prepare(how);
 }
 

@@ -9,6 +9,7 @@
 #include "jit/schedule.hpp"
 #include "jit/scratch.hpp"
 #include "jit/steps.hpp"
+#include "jit/substitute.hpp"
 #include "runtime/log.hpp"
 #include "runtime/stream.hpp"
 
@@ -75,6 +76,7 @@ class evaluation {
       if (group_at(l.first).domain().size() > 0) p.kernel = &kernel_for(*p.where, how);
       launches_.push_back(p);
     }
+    if (!new_kernels_.empty() && compiles_later(how)) substitute_new(how);
     if (!new_kernels_.empty()) build_all(new_kernels_);
     for (std::uint32_t k = 0; k < plan_.values.entries.size(); ++k) {
       planned_values::entry& e = plan_.values.entries[k];
@@ -151,6 +153,43 @@ class evaluation {
     if (ready || std::ranges::find(new_kernels_, &c) != new_kernels_.end()) runtime::bump(runtime::count().cache_hits);
     else new_kernels_.push_back(&c);
     return c;
+  }
+
+  /// Takes something slower for launches whose kernels have to be compiled, where there is such a thing. The others'
+  /// stay in new_kernels_.
+  void substitute_new(const options& how) {
+    new_kernels_.clear();
+    for (std::size_t l = 0; l < launches_.size(); ++l) {
+      cached_kernel* const wanted = launches_[l].kernel;
+      if (!wanted || wanted->ready.load(std::memory_order_acquire)) continue;
+      cached_kernel* const slower = slower_kernel(launches_[l], plan_.launches[l], how);
+      if (!slower) {
+        if (std::ranges::find(new_kernels_, wanted) == new_kernels_.end()) new_kernels_.push_back(wanted);
+      } else if (!ready_or_asked(*wanted)) {
+        runtime::bump(runtime::count().substitutes);
+        launches_[l].kernel = slower;
+        if (slower->function) std::swap(lowered_at(plan_.launches[l].first), slower_);
+      }
+    }
+  }
+
+  /// What can do a launch's work at once, with slower_ as its numbers unless it is interpreted; null: nothing.
+  cached_kernel* slower_kernel(const prepared& p, const launch_range& l, const options& how) {
+    if (p.kernel->key.how == target_kind::host && !has_calls(p.kernel->list) && suits_interpreter(l))
+      return &interpreted_kernel(p.kernel->list, *p.where);
+    if (l.count > 1) return nullptr;
+    for (std::size_t k = 0; k < substitute_count; ++k) {
+      plan_.lower_again(l.first, less_specialised(how, k), slower_);
+      const kernel* const part[] = {&slower_.ir};
+      if (cached_kernel* const c = find_ready_kernel(part, *p.where, how); c && c->function) return c;
+    }
+    return nullptr;
+  }
+
+  bool suits_interpreter(const launch_range& l) {
+    double work = 0;
+    for (std::size_t k = l.first; k < l.first + l.count; ++k) work += interpreted_work(lowered_at(k).numbers);
+    return work <= most_interpreted_work;
   }
 
   void note_uses(std::size_t k, std::size_t launch) {
@@ -323,6 +362,7 @@ class evaluation {
   std::vector<prepared> launches_;
   std::vector<const kernel*> parts_;
   std::vector<cached_kernel*> new_kernels_;  ///< of the launches, those to build
+  lowered slower_;                            ///< of a launch, for another kernel than its own
   std::vector<void*> pointers_;
   std::vector<int> shapes_;  ///< of the parts of one cuda launch
   scratch scratch_;          ///< of the launch about to be asked for

@@ -82,6 +82,9 @@ class planning {
   /// False: everything is computed already.
   bool run(std::span<node* const> roots, const options& how);
 
+  /// Lowers the k-th group in launch order once more, in another way.
+  void lower_again(std::size_t k, const options& how, jit::lowered& out);
+
   plan groups;
   launch_order order;
   std::deque<jit::lowered> lowered;  ///< by group

@@ -40,9 +40,11 @@ class repeated_run {
       forget_last_twin();
       computes_ = work_.plan(roots_, how);
     }
+    options at_once = how;  // what runs often is worth waiting for
+    at_once.compiling = compile_mode::sync;
     if (computes_) {
       make_steps();
-      work_.prepare(how);
+      work_.prepare(at_once);
     }
     for (twin& t : twins_) {
       t.memory = copy_of(*now_[t.state]);

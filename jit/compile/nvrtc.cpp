@@ -252,8 +252,7 @@ compiled_program compile_cuda_program(const compile_request& r, std::span<const 
     throw compile_error(fmt::format("kernel {} does not compile\n{}", r.name, log), r.source, log,
                         fmt::format("{}", fmt::join(options, " ")));
   check(api, result, fmt::format("compiling kernel {}", r.name).c_str());
-  if (!log.empty()) runtime::log(runtime::level::info, fmt::format("compiling kernel {}:\n{}", r.name, log));
-  compiled_program out{p.result(a.is_binary), log, {}};
+  compiled_program out{{log, {}}, p.result(a.is_binary)};
   for (const std::string& e : expressions) out.symbols.emplace_back(e, p.symbol(e));
   return out;
 }

@@ -88,6 +88,7 @@ class raw_program {
   void emulate(loaded& l, std::vector<std::string> expressions);
   void build_more(loaded& l, const std::string& expression);
   void keep_variables(loaded& l, runtime::module& from, runtime::module& to);
+  void tell_of_warnings(const loaded& l) const;
   void describe(loaded& l, raw_entry& e);
   [[noreturn]] void no_such_kernel(const std::string& name) const;
   [[noreturn]] void fail(loaded& l, const compile_error& e, const std::string& name);
