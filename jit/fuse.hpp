@@ -43,12 +43,14 @@ struct plan {
   void clear() {
     cuts.clear();
     count = 0;
+    visits = 0;
     has_pieces = false;
     in_memory.clear();
   }
 
   std::vector<group> pool;
   std::size_t count = 0;
+  std::uint64_t visits = 0;  ///< how often making it looked at a node
   bool has_pieces = false;  ///< updates or joins are among what is computed
   epoch_map in_memory;  ///< nodes that readers of later levels find stored
 };

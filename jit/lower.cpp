@@ -75,7 +75,11 @@ void lowering::run(const group& what, const stored_values& stored, const options
   open_states_.clear();
   choices_.clear();
   scope_ = 0;
+  open_scopes_.clear();
+  from_around_.clear();
   memo_.clear();
+  map_numbers_.clear();
+  form_numbers_.clear();
   pure_.clear();
   out.ir.math = static_cast<std::uint8_t>(how.math);
 
@@ -182,6 +186,7 @@ value lowering::both(value a, value b) {
 
 value lowering::lower_value(node* n, std::uint32_t map) {
   if (!choices_.empty()) map = needed_map(n, map);
+  if (scope_ != 0 && is_from_around(n, map)) return lower_around(n, map);
   if (const std::uint32_t* known = memo_.find(n, map); known && n->code != op::scalar) return value{*known};
   const value v = lower_fresh(n, map);
   if (n->code != op::scalar) memo_.set(memo_.at(n, map), n, map, raw(v));

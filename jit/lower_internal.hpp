@@ -56,6 +56,13 @@ struct open_state {
 };
 constexpr std::uint32_t any_map = 0xffffffffu;
 
+/// A serial loop whose body is being lowered: what its iterate has from around it is the same in all iterations, and is
+/// lowered where the loop stands.
+struct open_loop_scope {
+  std::uint32_t space;  ///< its scope
+  std::uint32_t around; ///< the scope that it stands in
+};
+
 /// A choice whose sides are being lowered.
 struct open_choice {
   value given, yes, no;                   ///< predicates: of the choice, of its sides
@@ -155,6 +162,10 @@ class lowering {
   static std::uint32_t changing_state(const node* n);
   bool same_forms(std::uint32_t a, std::uint32_t b) const;
   std::uint32_t intern_in_scope(std::uint32_t map);
+  void open_scope(node* n, std::uint32_t space);
+  void close_scope();
+  value lower_around(node* n, std::uint32_t map);
+  bool is_from_around(const node* n, std::uint32_t map);
   std::optional<linear> affine_index(node* n, std::uint32_t map);
   std::optional<linear> affine_arithmetic(node* n, std::uint32_t map);
   std::optional<linear> bounded_index(const linear& f) const;
@@ -271,8 +282,12 @@ class lowering {
   std::vector<open_state> open_states_;
   std::vector<open_choice> choices_;
   std::uint32_t scope_ = 0;           ///< the serial space whose body is being lowered; 0: none
+  std::vector<open_loop_scope> open_scopes_;  ///< the last one's space is scope_
+  epoch_map from_around_;             ///< (node, scope): an operand of the loop that isn't one of its states
   std::vector<const node*> aliased_;  ///< givers of memory that is read and written element by element
   epoch_map memo_;  ///< (node, map) -> value
+  epoch_map map_numbers_;   ///< (hash of a map, tag) -> its place in maps_
+  epoch_map form_numbers_;  ///< (hash of a raw form, tag) -> its place in raw_forms_
   epoch_map pure_;  ///< (hash of an instruction, tag) -> value
 
   // arranging

@@ -18,6 +18,10 @@ constexpr std::size_t most_parts = 8;
 constexpr std::size_t most_instructions_of_parts = 256, most_instructions_of_domain = 2048,
                       most_parameters_of_parts = 400;
 
+// A copy that one plan needs gives the memory to others in the next one. After so many plans, all that wait for each
+// other are copied; then all whatsoever: no plan is made more often.
+constexpr int plans_with_few_copies = 3, plans_with_some_copies = 5;
+
 // Blocks of 256 threads that are a launch's worth of work.
 constexpr std::int64_t most_blocks_beside_others = 4096;
 
@@ -43,7 +47,9 @@ runtime::device& device_of(const group& g) { return g.owner() ? *g.owner() : run
 
 bool planning::run(std::span<node* const> roots, const options& how) {
   decided_.clear();
+  int plans = 0;
   do {
+    ++plans;
     values.clear();
     fuse(roots, how, decided_, groups);
     split_at_pieces(groups);
@@ -52,9 +58,19 @@ bool planning::run(std::span<node* const> roots, const options& how) {
     for (const node* r : roots)
       if (planned_values::entry* e = values.find(r)) e->wanted = true;
     lower_groups(how);
-  } while (!settle_conflicts() || !order.arrange(groups, lowered, decided_));
+  } while (!is_settled(plans));
   bundle();
   return groups.count > 0;
+}
+
+/// Whether the plan can run; else decided_ has more for the next one.
+bool planning::is_settled(int plans) {
+  const bool settled = settle_conflicts() && order.arrange(groups, lowered, plans > plans_with_few_copies, decided_);
+  if (!settled && plans > plans_with_some_copies)
+    for (const group& g : groups.groups())
+      for (const target& t : g.outputs)
+        if (t.giver) decided_.push_back({t.n, decision::what::copy});
+  return settled;
 }
 
 void planning::lower_groups(const options& how) {

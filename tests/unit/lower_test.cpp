@@ -120,4 +120,24 @@ TEST(lower, unaligned_memory_is_known_when_pointers_are_bound) {
   EXPECT_EQ(aligned_mask(b(all, range(0, 8)) + 1), 2u) << "rows of 9 floats are not all aligned";
 }
 
+/// Instructions of `n` loops, each of which begins with what the one before gives and reads it in its body, too.
+std::size_t instructions_of_loops(int n) {
+  array x = ramp({8});
+  for (int k = 0; k < n; ++k) x = for_loop(3, x, [&](const array& s) { return s * 2 + x; });
+  return lowered_of(x).ir.body.size();
+}
+
+TEST(lower, loops_that_read_each_other_are_there_once) {
+  const std::size_t few = instructions_of_loops(4), more = instructions_of_loops(8), many = instructions_of_loops(16);
+  EXPECT_EQ(many - more, 2 * (more - few));
+}
+
+TEST(lower, what_a_loop_has_from_around_is_outside_of_it) {
+  const array a = ramp({8}), b = ramp({8}) + 1;
+  const auto l = lowered_of(for_loop(3, a, [&](const array& s) { return for_loop(4, s, [&](const array& t) { return t * b; }); }));
+  const auto first_loop = std::ranges::find(l.ir.body, jit::op::loop, &jit::inst::code);
+  EXPECT_EQ(std::ranges::count(l.ir.body.begin(), first_loop, jit::op::load, &jit::inst::code), 2);
+  EXPECT_EQ(count_of(l.ir, jit::op::load), 2u);
+}
+
 }  // namespace
