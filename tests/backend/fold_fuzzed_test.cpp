@@ -52,4 +52,73 @@ TEST_F(fold_fuzzed, loops_of_lanes_that_each_read_what_the_ones_before_made) {
   EXPECT_TRUE(equals(c, z));
 }
 
+TEST_F(fold_fuzzed, places_doubled_and_mirrored_more_often_than_a_number_has_bits) {
+  plain<float> x = scattered_values<float>({7}), y = scattered_values<float>({3, 2}, 2);
+  array a = x.made(), b = y.made();
+  for (int t = 0; t < 11; ++t)
+    for (int s = 0; s < 2; ++s)
+      for (int u = 0; u < 3; ++u) {
+        b(u, s) = b(u, s);  // keeps the steps of `a` from being a loop of their own
+        a(range(0, 4)) = a(range(6, begin, -2)) + 3;
+        const plain<float> before = x;
+        for (int k = 0; k < 4; ++k) x(k) = before.values[static_cast<std::size_t>(6 - 2 * k)] + 3;
+      }
+  EXPECT_TRUE(equals(a, x));
+  EXPECT_TRUE(equals(b, y));
+}
+
+TEST_F(fold_fuzzed, a_recurrence_that_begins_where_another_statement_writes) {
+  plain<double> x = scattered_values<double>({9}), y = scattered_values<double>({5}, 2);
+  array a = x.made(), b = y.made();
+  const auto run = [](auto& p, auto& q) {
+    for (int t = 0; t < 6; ++t) {
+      for (int s = 0; s < t + 1; ++s) p(1) = q(s % 5) + 100;
+      p(t + 2) = p(t) * 0.5;
+    }
+  };
+  run(x, y);
+  run(a, b);
+  EXPECT_TRUE(equals(a, x));
+}
+
+TEST_F(fold_fuzzed, values_assigned_again_after_others_have_read_them) {
+  plain<double> x = scattered_values<double>({8}), y({8}), z({8});
+  array a = x.made(), b = zeros({8}), c = zeros({8});
+  const auto run = [](auto& p, auto& q, auto& r, auto&& twice) {
+    for (int t = 0; t < 40; ++t) {
+      auto w = twice(p, t);
+      q(t % 8) = w(1) + w(2);
+      p = w;
+      r(t * 3 % 8) += p(3) - q(t % 8);
+    }
+  };
+  run(x, y, z, [](plain<double> p, int t) {
+    p(t % 8) = p((t + 1) % 8) * 0.5;
+    return p;
+  });
+  run(a, b, c, [](array p, int t) {
+    p(t % 8) = p((t + 1) % 8) * 0.5;
+    return p;
+  });
+  EXPECT_TRUE(equals(a, x));
+  EXPECT_TRUE(equals(b, y));
+  EXPECT_TRUE(equals(c, z));
+}
+
+TEST_F(fold_fuzzed, one_element_written_as_a_row_and_read_as_a_number) {
+  plain<double> x = scattered_values<double>({4, 10}), y = scattered_values<double>({4, 9}, 2);
+  array a = x.made(), b = y.made();
+  for (int t = 0; t < 6; ++t)
+    for (int s = 0; s < t % 3 + 3; ++s) {
+      for (int u = 0; u < 1 - s; ++u) {
+        b(0, range(0, 4)) = b(3, range(8, 4, -1)) * 0.5;
+        for (int k = 0; k < 4; ++k) y(0, k) = y(3, 8 - k) * 0.5;
+      }
+      a(1, range(1, 2, 2)) += maximum(a(1, 1), a(1, 2)) * 0.5;
+      x(1, 1) += std::max(x(1, 1), x(1, 2)) * 0.5;
+    }
+  EXPECT_TRUE(equals(a, x));
+  EXPECT_TRUE(equals(b, y));
+}
+
 }  // namespace
