@@ -117,6 +117,7 @@ bool planner::is_weighed(const item& i) {
 
 void planner::weigh_anew(item& i) {
   if (is_decided(i.n, decision::what::store)) mark(i, cut_reason::overlap);
+  if (is_decided(i.n, decision::what::cut)) mark(i, cut_reason::operations);
   if (i.n->code == op::scatter) mark(i, cut_reason::scatter);
   if (writes_trail(i)) mark(i, cut_reason::loop);
   keep_options_apart(i);

@@ -23,10 +23,11 @@ struct cut {
   cut_reason why;
 };
 
-/// What lowering found out: in the next plan, `n` gets memory of its own, or is stored before it is written elsewhere.
+/// What lowering found out: in the next plan, `n` gets memory of its own, is stored before it is written elsewhere, or
+/// because a kernel would be too large.
 struct decision {
   const node* n;
-  enum class what : std::uint8_t { copy, store } how;
+  enum class what : std::uint8_t { copy, store, cut } how;
 };
 
 /// Reused from one evaluation to the next, so that a warm one allocates nothing: only groups()[..) are meant.

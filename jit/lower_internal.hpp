@@ -109,14 +109,21 @@ struct raw_dim {
   std::uint32_t atom;
 };
 
+/// Thrown inside a bounded lowering.
+struct kernel_too_large {};
+
 class lowering {
  public:
-  void run(const group& what, const stored_values& stored, const options& how, bool for_cuda, lowered& out);
+  void run(const group& what, const stored_values& stored, const options& how, bool for_cuda, bool bounded,
+           lowered& out);
+  /// After kernel_too_large: what should be stored instead of being lowered here. Null: nothing.
+  const node* best_cut() const;
 
  private:
   // lower.cpp: values
   value lower_value(node* n, std::uint32_t map);
   value lower_fresh(node* n, std::uint32_t map);
+  void note_lowered(node* n);
   value lower_load(node* n, std::uint32_t map);
   value lower_scalar(node* n);
   value lower_elementwise(node* n, std::uint32_t map);
@@ -259,7 +266,7 @@ class lowering {
   const stored_values* stored_ = nullptr;
   const group* group_ = nullptr;
   const options* how_ = nullptr;
-  bool for_cuda_ = false;
+  bool for_cuda_ = false, bounded_ = false;
   lowered* out_ = nullptr;
   linear_store lin_;
   std::vector<atom_info> atoms_;
@@ -286,6 +293,12 @@ class lowering {
   epoch_map from_around_;             ///< (node, scope): an operand of the loop that isn't one of its states
   std::vector<const node*> aliased_;  ///< givers of memory that is read and written element by element
   epoch_map memo_;  ///< (node, map) -> value
+  struct lowered_node {
+    node* n;
+    std::uint32_t places;  ///< at which it was lowered
+  };
+  std::vector<lowered_node> lowered_nodes_;  ///< bounded: outside of loops, users before operands
+  epoch_map lowered_where_;                  ///< node -> its place there
   epoch_map map_numbers_;   ///< (hash of a map, tag) -> its place in maps_
   epoch_map form_numbers_;  ///< (hash of a raw form, tag) -> its place in raw_forms_
   epoch_map pure_;  ///< (hash of an instruction, tag) -> value

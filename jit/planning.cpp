@@ -22,6 +22,9 @@ constexpr std::size_t most_instructions_of_parts = 256, most_instructions_of_dom
 // other are copied; then all whatsoever: no plan is made more often.
 constexpr int plans_with_few_copies = 3, plans_with_some_copies = 5;
 
+// Plans made for the sake of kernels that would be too large.
+constexpr int most_cuts = 32;
+
 // Blocks of 256 threads that are a launch's worth of work.
 constexpr std::int64_t most_blocks_beside_others = 4096;
 
@@ -47,9 +50,8 @@ runtime::device& device_of(const group& g) { return g.owner() ? *g.owner() : run
 
 bool planning::run(std::span<node* const> roots, const options& how) {
   decided_.clear();
-  int plans = 0;
-  do {
-    ++plans;
+  int plans = 0, cuts = 0;
+  for (;;) {
     values.clear();
     fuse(roots, how, decided_, groups);
     split_at_pieces(groups);
@@ -57,8 +59,9 @@ bool planning::run(std::span<node* const> roots, const options& how) {
       for (const target& t : groups.pool[g].outputs) values.add(t.n, g, t.giver);
     for (const node* r : roots)
       if (planned_values::entry* e = values.find(r)) e->wanted = true;
-    lower_groups(how);
-  } while (!is_settled(plans));
+    if (!lower_groups(how, cuts < most_cuts)) ++cuts;
+    else if (is_settled(++plans)) break;
+  }
   bundle();
   return groups.count > 0;
 }
@@ -73,7 +76,9 @@ bool planning::is_settled(int plans) {
   return settled;
 }
 
-void planning::lower_groups(const options& how) {
+/// False: there would be kernels too large, and decided_ says what to store instead.
+bool planning::lower_groups(const options& how, bool bounded) {
+  const std::size_t before = decided_.size();
   while (lowered.size() < groups.count) lowered.emplace_back();
   for (std::size_t g = 0; g < groups.count; ++g) {
     const group& what = groups.pool[g];
@@ -81,8 +86,14 @@ void planning::lower_groups(const options& how) {
     lowered[g].conflicts.clear();
     if (what.domain().size() == 0) continue;
     values.current = g;
-    lower(what, values, how, device_of(what).kind() == runtime::device_kind::cuda, lowered[g]);
+    const bool for_cuda = device_of(what).kind() == runtime::device_kind::cuda;
+    lower(what, values, how, for_cuda, lowered[g], bounded);
+    const node* oversized = lowered[g].oversized;
+    if (!oversized) continue;
+    if (is_decided(oversized)) lower(what, values, how, for_cuda, lowered[g]);  // nothing helps
+    else decided_.push_back({oversized, decision::what::cut});
   }
+  return decided_.size() == before;
 }
 
 /// Puts groups that follow each other into one launch: parts of one domain, and small groups that are independent.

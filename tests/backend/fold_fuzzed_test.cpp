@@ -1,5 +1,6 @@
 // Kinds of loops that random programs found to be wrong, or without end.
 #include "tests/backend/plain_loop.hpp"
+#include "tests/support/executor.hpp"
 
 #include <algorithm>
 
@@ -119,6 +120,48 @@ TEST_F(fold_fuzzed, one_element_written_as_a_row_and_read_as_a_number) {
     }
   EXPECT_TRUE(equals(a, x));
   EXPECT_TRUE(equals(b, y));
+}
+
+TEST_F(fold_fuzzed, updates_that_read_both_neighbours_of_updates) {
+  plain<double> x = scattered_values<double>({64});
+  array a = x.made();
+  for (int t = 0; t < 30; ++t) {
+    array b = a;  // statements of different kinds, so that they are written out
+    if (t % 3 == 0) b(range(1, 63)) = a(range(0, 62)) * 0.5 + a(range(2, 64)) * 0.25;
+    else if (t % 3 == 1) b(range(2, 60)) = a(range(0, 58)) * 0.5 + a(range(5, 63));
+    else b(range(0, 50)) = a(range(7, 57)) - a(range(14, 64)) * 0.5;
+    a = b;
+    const plain<double> y = x;
+    const auto at = [&](int k) { return y.values[static_cast<std::size_t>(k)]; };
+    if (t % 3 == 0)
+      for (int k = 1; k < 63; ++k) x(k) = at(k - 1) * 0.5 + at(k + 1) * 0.25;
+    else if (t % 3 == 1)
+      for (int k = 2; k < 60; ++k) x(k) = at(k - 2) * 0.5 + at(k + 3);
+    else
+      for (int k = 0; k < 50; ++k) x(k) = at(k + 7) - at(k + 14) * 0.5;
+  }
+  EXPECT_TRUE(equals(a, x));
+}
+
+TEST_F(fold_fuzzed, twenty_thousand_scattered_updates_end) {
+  // Each launch is a kernel of its own, whose compilation takes longer than all the rest: fewer where there is one.
+  const int statements = executor == "interpreter" ? 20000 : 600;
+  constexpr int n = 1000;
+  plain<double> x = scattered_values<double>({n}), y = scattered_values<double>({n}, 2);
+  const array a = x.made();
+  array c = y.made();
+  lcg random(3);
+  for (int t = 0; t < statements; ++t) {
+    const auto i = static_cast<int>(random.below(n)), j = static_cast<int>(random.below(n)),
+               k = static_cast<int>(random.below(n));
+    switch (random.below(3)) {
+      case 0: c(i) = a(j) * 0.5 + c(k) * 0.25; y(i) = x(j) * 0.5 + y(k) * 0.25; break;
+      case 1: c(i) += a(j) * 0.5; y(i) += x(j) * 0.5; break;
+      default: c(i) = c(j) * 0.5 - c(k) * 0.25; y(i) = y(j) * 0.5 - y(k) * 0.25;
+    }
+  }
+  EXPECT_LT(launches_of([] {}, c), static_cast<std::uint64_t>(statements / 4));
+  EXPECT_TRUE(equals(c, y));
 }
 
 }  // namespace
