@@ -12,6 +12,13 @@ namespace {
 
 constexpr std::uint32_t identity = 0, scalar_key = 0xfffffffeu;
 
+// A value needed at so many places of one kernel is sooner stored.
+constexpr std::uint32_t places_to_store = 4;
+// What a compiler handles in seconds; more than plans within their limits come to.
+constexpr std::size_t most_instructions = 4096, most_instructions_an_operation = 12;
+// A GPU's kernel has 4 KiB of them.
+constexpr std::size_t most_parameters_on_gpus = 480;
+
 void write_scalar(slot& s, const scalar& x, dtype type) {
   s = slot{};
   switch (type) {
@@ -41,13 +48,53 @@ bool keeps_zero(const node* n, const stored_values& stored) {
 
 }  // namespace
 
-void lower(const group& what, const stored_values& stored, const options& how, bool for_cuda, lowered& out) {
+void lower(const group& what, const stored_values& stored, const options& how, bool for_cuda, lowered& out,
+           bool bounded) {
   static thread_local lowering state;
-  state.run(what, stored, how, for_cuda, out);
+  out.oversized = nullptr;
+  try {
+    return state.run(what, stored, how, for_cuda, bounded, out);
+  } catch (const kernel_too_large&) {
+    out.oversized = state.best_cut();
+  }
+  if (!out.oversized) state.run(what, stored, how, for_cuda, false, out);
 }
 
-void lowering::run(const group& what, const stored_values& stored, const options& how, bool for_cuda,
+void lowering::note_lowered(node* n) {
+  epoch_map::entry& e = lowered_where_.at(n);
+  if (lowered_where_.holds(e)) {
+    ++lowered_nodes_[e.value].places;
+    return;
+  }
+  lowered_where_.set(e, n, 0, static_cast<std::uint32_t>(lowered_nodes_.size()));
+  lowered_nodes_.push_back({n, 1});
+}
+
+/// The first on the way down that is lowered at several places; else one halfway down.
+const node* lowering::best_cut() const {
+  const auto can_be_stored = [&](const node* n) {
+    const bool target_of = std::ranges::any_of(group_->outputs, [n](const target& t) { return t.n == n || t.value == n; });
+    return !target_of && n->code != op::scalar && n->code != op::iota && n->code != op::view &&
+           n->code != op::reshape && n->code != op::iterate && n->code != op::trail && n->code != op::reduce_call &&
+           !is_fused_call(n->code);
+  };
+  std::uint32_t deepest = 0;
+  for (const lowered_node& l : lowered_nodes_) {
+    if (l.places >= places_to_store && can_be_stored(l.n)) return l.n;
+    deepest = std::max(deepest, l.n->depth);
+  }
+  const node* best = nullptr;
+  const auto distance = [&](const node* n) { return std::abs(std::int64_t{n->depth} * 2 - std::int64_t{deepest}); };
+  for (const lowered_node& l : lowered_nodes_)
+    if (can_be_stored(l.n) && (!best || distance(l.n) < distance(best))) best = l.n;
+  return best;
+}
+
+void lowering::run(const group& what, const stored_values& stored, const options& how, bool for_cuda, bool bounded,
                    lowered& out) {
+  bounded_ = bounded;
+  lowered_nodes_.clear();
+  lowered_where_.clear();
   stored_ = &stored;
   group_ = &what;
   how_ = &how;
@@ -75,7 +122,11 @@ void lowering::run(const group& what, const stored_values& stored, const options
   open_states_.clear();
   choices_.clear();
   scope_ = 0;
+  open_scopes_.clear();
+  from_around_.clear();
   memo_.clear();
+  map_numbers_.clear();
+  form_numbers_.clear();
   pure_.clear();
   out.ir.math = static_cast<std::uint8_t>(how.math);
 
@@ -104,6 +155,7 @@ void lowering::run(const group& what, const stored_values& stored, const options
   arrange();
   mark_aliases();
   lay_out();
+  if (bounded_ && for_cuda_ && out.ir.parameters.size() > most_parameters_on_gpus) throw kernel_too_large{};
 }
 
 shape group::domain_around(const target& t) {
@@ -187,6 +239,7 @@ value lowering::both(value a, value b) {
 
 value lowering::lower_value(node* n, std::uint32_t map) {
   if (!choices_.empty()) map = needed_map(n, map);
+  if (scope_ != 0 && is_from_around(n, map)) return lower_around(n, map);
   if (const std::uint32_t* known = memo_.find(n, map); known && n->code != op::scalar) return value{*known};
   const value v = lower_fresh(n, map);
   if (n->code != op::scalar) memo_.set(memo_.at(n, map), n, map, raw(v));
@@ -195,6 +248,7 @@ value lowering::lower_value(node* n, std::uint32_t map) {
 
 value lowering::lower_fresh(node* n, std::uint32_t map) {
   if (stored_->contains(n)) return lower_load(n, map);
+  if (bounded_ && scope_ == 0) note_lowered(n);
   switch (n->code) {
     case op::scalar: return lower_scalar(n);
     case op::iota: return index_value(map_form(map, 0));
@@ -422,6 +476,9 @@ std::uint32_t lowering::space_of(const inst& i) const {
 }
 
 value lowering::emit(const inst& i) {
+  if (bounded_ && graph_.size() >= std::max(most_instructions, most_instructions_an_operation *
+                                                                    static_cast<std::size_t>(how_->max_operations)))
+    throw kernel_too_large{};
   space_.push_back(space_of(i));
   graph_.push_back(i);
   return value{static_cast<std::uint32_t>(graph_.size() - 1)};

@@ -73,6 +73,7 @@ struct lowered {
   std::vector<pending_pointer> pointers;
   std::vector<check_site> check_sites;  ///< by check ordinal
   std::vector<std::uint32_t> conflicts;  ///< targets that overwrite what other elements of the launch read
+  const node* oversized = nullptr;       ///< the kernel would be too large: what had better be stored before
 };
 
 /// What lowering asks about a node: whether its values are in memory (or will be, from an earlier group).
@@ -85,8 +86,10 @@ class stored_values {
 };
 
 /// Lowers `what` to one kernel. `for_cuda` allows 32-bit indices and whole-vector access. With
-/// conflicts, the kernel must not run.
-void lower(const group& what, const stored_values& stored, const options& how, bool for_cuda, lowered& out);
+/// conflicts, the kernel must not run. `bounded`: gives up where values that are read at many places make the kernel
+/// far larger than the plan thought, or its parameters more than a GPU takes, and says what is oversized.
+void lower(const group& what, const stored_values& stored, const options& how, bool for_cuda, lowered& out,
+           bool bounded = false);
 
 /// Once memory is known: fills in pointers and which of them may be accessed in whole vectors.
 void bind_pointers(lowered& l, void* (*memory_of)(void* context, const node* n), void* context);

@@ -95,7 +95,8 @@ class planning {
   void bundle();
   bool fits_beside(const launch_range& before, std::size_t k) const;
   bool depends(std::size_t later, std::size_t earlier) const;
-  void lower_groups(const options& how);
+  bool lower_groups(const options& how, bool bounded);
+  bool is_settled(int plans);
   bool settle_conflicts();
   bool is_decided(const node* n) const;
 

@@ -136,12 +136,17 @@ void statement_trace::look(std::span<const node_ref> list) {
     }
   for (std::uint32_t k = 0; k < list.size(); ++k) {
     node* n = list[k].get();
+    const std::uint32_t own = seen_of(n);
+    if (seen_[own].edges > 0 || seen_[own].slot >= 0) {  // as are values that were not listed when they were made
+      seen_[own].comes_late = true;
+      ++seen_[own].held;
+      continue;
+    }
     nodes_of_statement_ = 0;
     for (std::size_t o = 0; o < n->operand_count; ++o) use(n->operands()[o], k, n->is_statement && o == 0);
-    const std::uint32_t at = seen_of(n);
-    seen_[at].is_variable = seen_[at].is_version = seen_[at].is_root = true;
-    seen_[at].last_use = k;
-    ++seen_[at].held;
+    seen_[own].is_variable = seen_[own].is_version = seen_[own].is_root = true;
+    seen_[own].last_use = k;
+    ++seen_[own].held;
   }
   find_escapes();
   dying_.assign(list.size(), {});
@@ -186,7 +191,8 @@ bool statement_trace::take_in(std::span<node_ref> list, node* self) {
   {
     const std::unique_lock lock = hold_operands();
     look(list);
-    for (std::uint32_t k = 0; k < list.size(); ++k) push(list[k].get(), k);
+    for (std::uint32_t k = 0; k < list.size(); ++k)
+      if (!seen_[seen_of(list[k].get())].comes_late) push(list[k].get(), k);
   }
   if (fresh && folder_.items() * 2 > folder_.statements()) {
     clear();
@@ -195,7 +201,7 @@ bool statement_trace::take_in(std::span<node_ref> list, node* self) {
   std::erase_if(versions_, [&](const version& v) { return seen_[seen_of(v.n.get())].last_use != for_ever; });
   for (const node_ref& n : list) {
     const seen& s = seen_[seen_of(n.get())];
-    if (s.last_use != for_ever) continue;
+    if (s.last_use != for_ever || s.comes_late) continue;
     become_traced(n.get(), self, static_cast<std::int32_t>(s.slot));
     versions_.push_back({n, s.slot});
   }

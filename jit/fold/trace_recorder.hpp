@@ -70,6 +70,7 @@ class statement_trace {
     std::uint32_t touched = 0;    ///< the last statement whose walk came here, plus 1
     std::int64_t slot = -1;       ///< of a variable
     bool is_variable = false, is_version = false, is_root = false, escapes = false;
+    bool comes_late = false;      ///< it is listed after a statement that reads it: an expression as any other
   };
   static constexpr std::uint32_t for_ever = 0xffffffffu;
 
