@@ -4,6 +4,9 @@
 #include "tests/backend/expect.hpp"
 #include "tests/backend/foreign.hpp"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 using namespace sinter;
 using namespace sinter_test;
 
@@ -177,6 +180,44 @@ TEST(interchange, what_cannot_be_an_array_is_refused_and_stays_the_callers) {
   const array none = from_pointer(nothing, f32, {0, 3}, {.where = default_device(), .release = count_up, .context = &given_back});
   EXPECT_EQ(none.extents(), (shape{0, 3}));
   EXPECT_EQ(none.to_vector<float>().size(), 0u);
+}
+
+/// Whole pages of host memory, after which comes one that nobody may touch.
+class guarded {
+ public:
+  explicit guarded(std::size_t bytes) : page_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))), bytes_(bytes) {
+    room_ = (bytes + page_ - 1) / page_ * page_;
+    start_ = static_cast<std::byte*>(mmap(nullptr, room_ + page_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    mprotect(start_ + room_, page_, PROT_NONE);
+  }
+  guarded(const guarded&) = delete;
+  guarded& operator=(const guarded&) = delete;
+  ~guarded() { munmap(start_, room_ + page_); }
+  /// The last bytes before the forbidden page.
+  void* end() const { return start_ + room_ - bytes_; }
+
+ private:
+  std::size_t page_, bytes_, room_;
+  std::byte* start_;
+};
+
+TEST(interchange, views_touch_nothing_past_their_last_element) {
+  constexpr std::int64_t rows = 1001;
+  constexpr std::size_t count = 4 * (rows - 1) + 3;  // the last row lacks its last number
+  const guarded memory(count * sizeof(float));
+  auto* const x = static_cast<float*>(memory.end());
+  for (std::size_t k = 0; k < count; ++k) x[k] = static_cast<float>(k);
+  const std::int64_t strides[] = {4, 1};
+  const array a = from_pointer(static_cast<const float*>(x), {rows, 3}, {.strides = strides});
+  double total = 0, first = 0;
+  for (std::size_t k = 0; k < count; ++k) total += k % 4 != 3 ? x[k] : 0;
+  for (std::size_t k = 0; k < count; k += 4) first += x[k];
+  EXPECT_EQ(sum(a.astype(f64)).item<double>(), total);
+  EXPECT_EQ(sum((a(all, 0) + a(all, 2)).astype(f64)).item<double>(), 2 * first + 2 * rows);
+  EXPECT_EQ(sum(max(a, 1).astype(f64)).item<double>(), first + 2 * rows);
+  const array moved = a * 2 + 1, joined = concat({a, a}), sums = sum(a, 0);
+  eval(moved, joined, sums);
+  EXPECT_EQ(array(moved(rows - 1, 2)).item<float>(), 2 * x[count - 1] + 1);
 }
 
 TEST(interchange, memory_of_the_host_is_no_memory_of_a_gpu) {
