@@ -7,6 +7,7 @@
 #include "jit/lower.hpp"
 #include "jit/schedule.hpp"
 #include "jit/user_kernel.hpp"
+#include "runtime/foreign.hpp"
 #include "runtime/stream.hpp"
 
 #include <fmt/format.h>
@@ -58,7 +59,7 @@ class lone_run {
     node* old = base_of(n_, k);
     buffer* values = old->values();
     const bool own = old->references.load(std::memory_order_acquire) == 1 &&
-                     values->references.load(std::memory_order_acquire) == 1 && old->owner == &where_;
+                     is_exclusive(*values) && old->owner == &where_;
     return own ? reference<buffer>::share(values) : copy_of(old);
   }
 

@@ -3,6 +3,7 @@
 
 #include "jit/loops.hpp"
 #include "jit/region.hpp"
+#include "runtime/foreign.hpp"
 
 #include <algorithm>
 
@@ -74,7 +75,7 @@ bool planner::may_take(const node* taker, const node* giver) {
   epoch_map::entry& e = leaves_.at(giver);
   return leaves_.holds(e) && (e.extra & is_taken) == 0 &&
          e.value == giver->references.load(std::memory_order_acquire) &&
-         giver->values()->references.load(std::memory_order_acquire) == 1;
+         is_exclusive(*giver->values());
 }
 
 void planner::take(node* giver) {

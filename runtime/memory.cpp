@@ -2,6 +2,7 @@
 #include "runtime/memory.hpp"
 
 #include "runtime/error.hpp"
+#include "runtime/foreign.hpp"
 #include "runtime/pool.hpp"
 #include "runtime/stream.hpp"
 
@@ -176,6 +177,7 @@ void retain(buffer* b) noexcept { b->references.add(); }
 
 void release(buffer* b) noexcept {
   if (b == nullptr || !b->references.drop()) return;
+  if (is_foreign(*b)) return release_foreign(b);
   if (b->whole != nullptr) {
     release(b->whole);  // which is no part itself, or of another: as deep as parts were made of parts
   } else if (b->data != nullptr) {

@@ -185,7 +185,7 @@ namespace {
 
 buffer& root_of(buffer& b) {
   buffer* root = &b;
-  while (root->whole) root = root->whole;
+  while (root->whole && root->whole != root) root = root->whole;  // foreign memory is its own
   return *root;
 }
 

@@ -5,6 +5,7 @@
 #include "jit/raw/emulated_module.hpp"
 #include "runtime/counters.hpp"
 #include "runtime/error.hpp"
+#include "runtime/foreign.hpp"
 #include "runtime/stream.hpp"
 
 #include <fmt/format.h>
@@ -63,7 +64,7 @@ void start(raw_entry& e, const raw_dims& dims, const argument_list& list, runtim
 
 /// Whether nobody but one holder sees this memory.
 bool is_own(const node* n, const buffer* b) {
-  return n->references.load(std::memory_order_acquire) == 1 && b->references.load(std::memory_order_acquire) == 1;
+  return n->references.load(std::memory_order_acquire) == 1 && is_exclusive(*b);
 }
 
 reference<buffer> new_memory(runtime::device& where, std::size_t bytes, const runtime::buffer_use& use) {

@@ -19,6 +19,7 @@ namespace sinter::runtime::gpu {
   ENTRY(cuDeviceGetAttribute)       \
   ENTRY(cuDevicePrimaryCtxRetain)   \
   ENTRY(cuCtxSetCurrent)            \
+  ENTRY(cuCtxSynchronize)           \
   ENTRY(cuStreamSynchronize)        \
   ENTRY(cuDeviceGetDefaultMemPool)  \
   ENTRY(cuMemPoolSetAttribute)      \
