@@ -1,6 +1,7 @@
 #include "jit/lower.hpp"
 
 #include "jit/lower_internal.hpp"
+#include "jit/recorded_memory.hpp"
 #include "jit/user_kernel.hpp"
 
 #include <algorithm>
@@ -11,6 +12,17 @@ namespace sinter::jit {
 namespace {
 
 constexpr std::uint32_t identity = 0, scalar_key = 0xfffffffeu;
+
+/// Whether the value of `n` is zero wherever its loads are.
+bool keeps_zero(const node* n, const stored_values& stored) {
+  while (!stored.contains(n)) {
+    if (n->code != op::view && n->code != op::reshape && n->code != op::convert && n->code != op::gather) return false;
+    n = n->operands()[0];
+  }
+  return !is_recorded_number(n->values());  // it is no load
+}
+
+}  // namespace
 
 void write_scalar(slot& s, const scalar& x, dtype type) {
   s = slot{};
@@ -30,17 +42,6 @@ void write_scalar(slot& s, const scalar& x, dtype type) {
   }
 }
 
-/// Whether the value of `n` is zero wherever its loads are.
-bool keeps_zero(const node* n, const stored_values& stored) {
-  while (!stored.contains(n)) {
-    if (n->code != op::view && n->code != op::reshape && n->code != op::convert && n->code != op::gather) return false;
-    n = n->operands()[0];
-  }
-  return true;
-}
-
-}  // namespace
-
 void lower(const group& what, const stored_values& stored, const options& how, bool for_cuda, lowered& out) {
   static thread_local lowering state;
   state.run(what, stored, how, for_cuda, out);
@@ -56,6 +57,7 @@ void lowering::run(const group& what, const stored_values& stored, const options
   out.ir.clear();
   out.numbers.slots.clear();
   out.pointers.clear();
+  out.pending_numbers.clear();
   out.check_sites.clear();
   out.conflicts.clear();
   lin_.clear();
@@ -189,7 +191,10 @@ value lowering::lower_value(node* n, std::uint32_t map) {
 }
 
 value lowering::lower_fresh(node* n, std::uint32_t map) {
-  if (stored_->contains(n)) return lower_load(n, map);
+  if (stored_->contains(n)) {
+    const bool number = n->extents.rank() == 0 && is_recorded_number(n->values());
+    return number ? lower_argument(n) : lower_load(n, map);
+  }
   switch (n->code) {
     case op::scalar: return lower_scalar(n);
     case op::iota: return index_value(map_form(map, 0));
@@ -236,6 +241,14 @@ value lowering::lower_scalar(node* n) {
     write_scalar(out_->numbers.slots[p], n->number, n->type);
     memo_.set(e, n, scalar_key, p);
   }
+  return emit_pure(make_inst(op::scalar, n->type, p));
+}
+
+/// A C++ number that a recorded function is called with: each call has another one.
+value lowering::lower_argument(node* n) {
+  const std::uint32_t p = parameter(parameter_kind::scalar, n->type);
+  out_->numbers.slots[p] = {};
+  out_->pending_numbers.push_back({p, n});
   return emit_pure(make_inst(op::scalar, n->type, p));
 }
 

@@ -47,6 +47,7 @@ namespace sinter::runtime::gpu {
   ENTRY(cuGraphAddKernelNode)       \
   ENTRY(cuGraphInstantiate)         \
   ENTRY(cuGraphLaunch)              \
+  ENTRY(cuGraphExecKernelNodeSetParams) \
   ENTRY(cuGraphExecDestroy)
 
 // Those that a driver may lack: null then.
