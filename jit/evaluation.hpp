@@ -6,7 +6,10 @@
 #include "jit/faults.hpp"
 #include "jit/launcher.hpp"
 #include "jit/planning.hpp"
+#include "jit/steps.hpp"
+#include "jit/substitute.hpp"
 #include "runtime/log.hpp"
+#include "runtime/stream.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -46,6 +49,16 @@ class evaluation {
   /// False: everything is computed already.
   bool plan(std::span<node* const> roots, const options& how) { return plan_.run(roots, how); }
 
+  /// Between plan() and prepare(): makes a plan of one kernel run several iterations of the loop around it a launch. The
+  /// most that a launch runs then; 1: it can't.
+  std::int64_t make_steps(std::span<const stepped_state> states) {
+    if (plan_.launches.size() != 1 || plan_.launches[0].count != 1 || group_at(0).domain().size() == 0 ||
+        device_of(group_at(0)).kind() != runtime::device_kind::cuda || !sinter::jit::make_steps(lowered_at(0), states))
+      return 1;
+    return lowered_at(0).ir.steps;
+  }
+  void set_steps(std::int64_t steps) { sinter::jit::set_steps(lowered_at(0), steps); }
+
   /// Everything that can fail for the user's reasons, before anything runs.
   void prepare(const options& how) {
     if (runtime::wants(runtime::dump::groups)) dump_groups();
@@ -61,6 +74,7 @@ class evaluation {
       if (group_at(l.first).domain().size() > 0) p.kernel = &kernel_for(*p.where, how);
       launches_.push_back(p);
     }
+    if (!new_kernels_.empty() && compiles_later(how)) substitute_new(how);
     if (!new_kernels_.empty()) build_all(new_kernels_);
     for (std::uint32_t k = 0; k < plan_.values.entries.size(); ++k) {
       planned_values::entry& e = plan_.values.entries[k];
@@ -82,6 +96,9 @@ class evaluation {
            d = plan_.values.entries[d].next_to_drop)
         plan_.values.entries[d].memory = {};
     }
+    for (const prepared& p : launches_)
+      if (p.where->has_streams()) [[unlikely]]
+        current_stream(*p.where).close_point();
   }
 
   /// In place of launch(): tells a recorder of each launch, and has it say what memory is written.
@@ -93,8 +110,8 @@ class evaluation {
     };
     for (std::size_t l = 0; l < launches_.size(); ++l) {
       const launch_range& range = plan_.launches[l];
-      provide_memory(range, [&](device& where, std::size_t bytes, const place& site) {
-        return to.new_memory(where, bytes, site);
+      provide_memory(range, [&](device& where, std::size_t bytes, const node& n) {
+        return to.new_memory(where, bytes, n);
       });
       if (!launches_[l].kernel) continue;
       to.add_launch(*launches_[l].where, *launches_[l].kernel);
@@ -109,13 +126,14 @@ class evaluation {
   }
 
   /// Once more what launch() did, on other memory: placeholders stand for `stand_ins`, and what is written gets memory
-  /// of `spare`. Into `list`, unless that is null.
+  /// of `spare`. Into `list`, unless that is null; `list_use` then learns what its launches use.
   void launch_again(std::vector<std::pair<const node*, buffer*>> stand_ins, spare_memory& spare,
-                    runtime::launch_list* list) {
+                    runtime::launch_list* list, runtime::memory_use* list_use) {
     plan_.values.stand_ins = std::move(stand_ins);
     for (planned_values::entry& e : plan_.values.entries) e.memory = {};
     spare_ = &spare;
     launcher_.list = list;
+    list_use_ = list_use;
     for (std::size_t l = 0; l < launches_.size(); ++l) {
       provide_memory(plan_.launches[l]);
       if (launches_[l].kernel) start(launches_[l], plan_.launches[l]);
@@ -153,6 +171,43 @@ class evaluation {
     return c;
   }
 
+  /// Takes something slower for launches whose kernels have to be compiled, where there is such a thing. The others'
+  /// stay in new_kernels_.
+  void substitute_new(const options& how) {
+    new_kernels_.clear();
+    for (std::size_t l = 0; l < launches_.size(); ++l) {
+      cached_kernel* const wanted = launches_[l].kernel;
+      if (!wanted || wanted->ready.load(std::memory_order_acquire)) continue;
+      cached_kernel* const slower = slower_kernel(launches_[l], plan_.launches[l], how);
+      if (!slower) {
+        if (std::ranges::find(new_kernels_, wanted) == new_kernels_.end()) new_kernels_.push_back(wanted);
+      } else if (!ready_or_asked(*wanted)) {
+        runtime::bump(runtime::count().substitutes);
+        launches_[l].kernel = slower;
+        if (slower->function) std::swap(lowered_at(plan_.launches[l].first), slower_);
+      }
+    }
+  }
+
+  /// What can do a launch's work at once, with slower_ as its numbers unless it is interpreted; null: nothing.
+  cached_kernel* slower_kernel(const prepared& p, const launch_range& l, const options& how) {
+    if (p.kernel->key.how == target_kind::host && !has_calls(p.kernel->list) && suits_interpreter(l))
+      return &interpreted_kernel(p.kernel->list, *p.where);
+    if (l.count > 1) return nullptr;
+    for (std::size_t k = 0; k < substitute_count; ++k) {
+      plan_.lower_again(l.first, less_specialised(how, k), slower_);
+      const kernel* const part[] = {&slower_.ir};
+      if (cached_kernel* const c = find_ready_kernel(part, *p.where, how); c && c->function) return c;
+    }
+    return nullptr;
+  }
+
+  bool suits_interpreter(const launch_range& l) {
+    double work = 0;
+    for (std::size_t k = l.first; k < l.first + l.count; ++k) work += interpreted_work(lowered_at(k).numbers);
+    return work <= most_interpreted_work;
+  }
+
   void note_uses(std::size_t k, std::size_t launch) {
     const auto use = [&](const node* n) {
       if (planned_values::entry* e = plan_.values.find(n)) e->last_use = std::max(e->last_use, launch);
@@ -173,8 +228,9 @@ class evaluation {
 
   /// Memory for what a launch writes, if it has none yet.
   void provide_memory(const launch_range& l) {
-    provide_memory(l, [this](device& where, std::size_t bytes, const place&) {
-      return spare_ ? spare_->take(where, bytes) : reference<buffer>(make_buffer(where, bytes));
+    provide_memory(l, [this](device& where, std::size_t bytes, const node& n) {
+      return spare_ ? spare_->take(where, bytes)
+                    : reference<buffer>(make_buffer(where, bytes, {n.type, n.extents, n.site}));
     });
   }
 
@@ -190,7 +246,7 @@ class evaluation {
           continue;
         }
         const auto bytes = static_cast<std::size_t>(checked_bytes(t.n->extents, t.n->type));
-        e.memory = make(device_of(group_at(k)), bytes, t.n->site);
+        e.memory = make(device_of(group_at(k)), bytes, *t.n);
       }
   }
 
@@ -215,7 +271,21 @@ class evaluation {
       bound_.push_back({&lowered_at(k).ir, &lowered_at(k).numbers});
     }
     if (!spare_) runtime::bump(runtime::count().launches);
+    if (!p.where->has_streams()) [[likely]]
+      return launcher_.start(*p.where, *p.kernel, bound_);
+    runtime::memory_use own(*p.where);
+    runtime::memory_use& use = launcher_.list ? *list_use_ : own;
+    for (std::size_t k = l.first; k < l.first + l.count; ++k) name_memory(lowered_at(k), use);
     launcher_.start(*p.where, *p.kernel, bound_);
+    if (!launcher_.list) use.started();
+  }
+
+  void name_memory(const lowered& l, runtime::memory_use& use) const {
+    for (const pending_pointer& q : l.pointers) {
+      buffer& b = plan_.values.place_of(q.source);
+      if (l.ir.parameters[q.parameter].kind == parameter_kind::output) use.writes(b);
+      else use.reads(b);
+    }
   }
 
   void dump_groups() const {
@@ -231,9 +301,11 @@ class evaluation {
   std::vector<prepared> launches_;
   std::vector<const kernel*> parts_;
   std::vector<cached_kernel*> new_kernels_;  ///< of the launches, those to build
-  std::vector<bound_part> bound_;           ///< of the launch about to be asked for
+  lowered slower_;                           ///< of a launch, for another kernel than its own
+  std::vector<bound_part> bound_;            ///< of the launch about to be asked for
   launcher launcher_;
-  spare_memory* spare_ = nullptr;           ///< of a loop that launches again and again
+  spare_memory* spare_ = nullptr;            ///< of a loop that launches again and again
+  runtime::memory_use* list_use_ = nullptr;  ///< what the launches of a list use
 };
 
 }  // namespace sinter::jit

@@ -74,9 +74,9 @@ void forget_launch(std::int64_t number) noexcept {
   l.forgotten.pop_front();
 }
 
-void throw_on_fault(runtime::device& d) {
-  runtime::index_fault f;
-  if (!d.take_fault(f)) return;
+namespace {
+
+[[noreturn]] void throw_fault(const runtime::index_fault& f) {
   check_site site;
   {
     launch_log& l = log_of_launches();
@@ -97,6 +97,16 @@ void throw_on_fault(runtime::device& d) {
   throw_index_error(fmt::format("index {} is out of range for an axis of {} elements (element {} of the result)", f.index,
                                 f.size, f.position),
                     site.at, "found while the kernel ran; that element was taken as 0, or not written");
+}
+
+}  // namespace
+
+void throw_on_fault(runtime::device& d) {
+  if (runtime::index_fault f; d.take_fault(f)) throw_fault(f);
+}
+
+void throw_on_fault_of_any(runtime::device& d) {
+  if (runtime::index_fault f; d.take_fault_of_any(f)) throw_fault(f);
 }
 
 }  // namespace sinter::jit

@@ -40,6 +40,7 @@ std::int64_t lowering::factor_of(const linear& f, std::uint32_t raw_dim_number) 
 /// Dims k and k + 1 are one when stepping k is stepping k + 1 over its whole extent, for every form.
 void lowering::merge_dims() {
   kernel& k = out_->ir;
+  const bool keeps_dims = how_->layout != layout_knowledge::all && spaces_.size() == 1;
   const std::size_t forms = raw_forms_.size();
   factor_stride_ = dims_.size() + 1;
   factors_.assign(forms * factor_stride_, 0);
@@ -50,7 +51,7 @@ void lowering::merge_dims() {
     const std::uint32_t s = dims_[d].space;
     const bool only = s != 0 && d + 1 == spaces_[s].first + spaces_[s].count && final_spaces_.back() != s;
     if (dims_[d].extent == 1 && !only) continue;
-    bool merges = !final_extents_.empty() && final_spaces_.back() == s;
+    bool merges = !keeps_dims && !final_extents_.empty() && final_spaces_.back() == s;
     const std::size_t last = final_extents_.size() - 1;
     for (std::size_t f = 0; merges && f < forms; ++f)
       merges = factor(f, last) == factor_of(raw_forms_[f], d) * dims_[d].extent;
@@ -123,13 +124,14 @@ void lowering::write_dims() {
 
 void lowering::write_forms() {
   kernel& k = out_->ir;
+  const bool knows = how_->layout != layout_knowledge::none || spaces_.size() > 1;
   const bool draws = draws_words(k);  // where counters start at 0, compilers see which elements share a block of words
   for (const form_instance& instance : form_instances_) {
     const std::uint32_t f = instance.raw;
     form out{static_cast<std::uint32_t>(k.terms.size()), 0, form::no_offset};
     const auto add = [&](std::uint32_t atom, std::int64_t factor) {
-      if (factor == 0) return;
-      const std::uint32_t c = factor == 1 ? term::unit : parameter(parameter_kind::coefficient, dtype::i64, factor);
+      if (factor == 0 && knows) return;
+      const std::uint32_t c = factor == 1 && knows ? term::unit : parameter(parameter_kind::coefficient, dtype::i64, factor);
       k.terms.push_back({atom, c});
       ++out.count;
     };
@@ -150,7 +152,7 @@ void lowering::choose_lanes() {
   kernel& k = out_->ir;
   const std::uint32_t inner = k.domain_rank - 1;
   out_->numbers.blocks_over = k.iterations.empty() ? block_form::wide : block_form::square;
-  if (!for_cuda_ || !k.loops.empty()) return;
+  if (!for_cuda_ || how_->single_lane || !k.loops.empty()) return;
   std::int64_t widest = 0;  // of the elements that are neighbours in memory
   std::vector<bool> unit(k.accesses.size());
   for (std::size_t a = 0; a < k.accesses.size(); ++a) {

@@ -101,6 +101,7 @@ void lowering::run(const group& what, const stored_values& stored, const options
   }
   if (what.lone) lower_value(what.lone, identity);
   find_conflicts();
+  forms_of_inputs_ = raw_forms_.size();
   for (const pending_store& p : stores_) emit_store(p);
   arrange();
   mark_aliases();
@@ -173,7 +174,11 @@ void lowering::emit_store(const pending_store& s) {
 
 std::uint32_t lowering::add_access(parameter_kind kind, node* n, const linear& f, std::uint32_t map) {
   const std::uint32_t p = parameter(kind, n->type);
-  raw_accesses_.push_back({{p, n, f.constant, false}, raw_form(f, false), map});
+  // Which accesses step alike is knowledge of their layout, too.
+  std::size_t first = 0;
+  if (how_->layout == layout_knowledge::none) first = raw_forms_.size();
+  else if (how_->layout == layout_knowledge::unmerged && kind == parameter_kind::output) first = forms_of_inputs_;
+  raw_accesses_.push_back({{p, n, f.constant, false}, raw_form(f, false, first), map});
   return static_cast<std::uint32_t>(raw_accesses_.size() - 1);
 }
 

@@ -173,7 +173,7 @@ class lowering {
   }
   value index_value(const linear& f);
   void materialize(const linear& f);
-  std::uint32_t raw_form(const linear& f, bool with_offset);
+  std::uint32_t raw_form(const linear& f, bool with_offset, std::size_t first = 0);
 
   // arrange.cpp: loops
   void arrange();
@@ -258,6 +258,7 @@ class lowering {
   std::vector<index_map> maps_;
   std::vector<linear> map_forms_;
   std::vector<linear> raw_forms_;
+  std::size_t forms_of_inputs_ = 0;  ///< of raw_forms_, those that stores have not added
   std::vector<bool> raw_has_offset_;
   std::vector<raw_access> raw_accesses_;
   std::vector<linear> scratch_;

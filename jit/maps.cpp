@@ -134,8 +134,9 @@ void lowering::materialize(const linear& f) {
   }
 }
 
-std::uint32_t lowering::raw_form(const linear& f, bool with_offset) {
-  for (std::size_t k = 0; k < raw_forms_.size(); ++k)
+/// One of those from the `first` on, or a new one.
+std::uint32_t lowering::raw_form(const linear& f, bool with_offset, std::size_t first) {
+  for (std::size_t k = first; k < raw_forms_.size(); ++k)
     if (raw_has_offset_[k] == with_offset && (!with_offset || raw_forms_[k].constant == f.constant) &&
         lin_.equal_terms(raw_forms_[k], f))
       return static_cast<std::uint32_t>(k);

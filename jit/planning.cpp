@@ -69,6 +69,12 @@ void planning::lower_groups(const options& how) {
   }
 }
 
+void planning::lower_again(std::size_t k, const options& how, jit::lowered& out) {
+  const group& what = groups.pool[order[k]];
+  values.current = order[k];
+  lower(what, values, how, device_of(what).kind() == runtime::device_kind::cuda, out);
+}
+
 /// Puts groups that follow each other into one launch: parts of one domain, and small groups that are independent.
 void planning::bundle() {
   launches.clear();

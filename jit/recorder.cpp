@@ -7,6 +7,7 @@
 #include "jit/opaque.hpp"
 #include "runtime/error.hpp"
 
+#include <algorithm>
 #include <atomic>
 
 namespace sinter::jit {
@@ -82,8 +83,12 @@ node_ref recorder::add_argument(const recorded_argument& a) {
   return n;
 }
 
-reference<buffer> recorder::new_memory(device& where, std::size_t bytes, const place& site) {
-  return stand_in_for({recorded_memory::origin::made, &where, bytes}, new_address(false, bytes), site);
+reference<buffer> recorder::new_memory(device& where, std::size_t bytes, const node& n) {
+  return stand_in_for({.how = recorded_memory::origin::made,
+                       .where = &where,
+                       .bytes = bytes,
+                       .use = {n.type, n.extents, n.site}},
+                      new_address(false, bytes), n.site);
 }
 
 memory_ref recorder::find(const buffer* b) const {
@@ -176,7 +181,8 @@ void recorder::run(std::span<node* const> roots, const place& at) {
   run_calls(roots, at);
   hold_constants(roots);
   evaluation e;
-  const options how = current_options();
+  options how = current_options();
+  how.compiling = compile_mode::sync;  // what is replayed is worth waiting for
   if (!e.plan(roots, how)) return;
   e.prepare(how);
   e.record(*this);
@@ -193,6 +199,7 @@ void recorder::run_calls(std::span<node* const> roots, const place& at) {
       else evaluate(std::vector<node*>{n.get()}, at);
     } else if (depends(n.get()) && !calls_.contains(n.get())) {
       if (n->code == op::lone_call) evaluate(operands_in_memory(*n), at);
+      else if (n->code == op::launch) evaluate(n->facts->launch->needs(*n), at);
       else evaluate(std::vector<node*>(n->operands().begin(), n->operands().end()), at);
       add_call(n.get());
     }
@@ -203,8 +210,15 @@ void recorder::add_call(node* n) {
   auto call = std::make_unique<recorded_call>();
   call->like = node_ref::share(n);
   for (node* x : n->operands()) {
-    recorded_call::operand o{{}, {}, x->type, x->extents};
-    if (is_recorded(x->values())) o.from = use(x->values());
+    recorded_call::operand o;
+    node* stored = x;
+    for (; !stored->values() && stored->operand_count == 1 && depends(stored); stored = stored->operands()[0])
+      o.views.push_back({stored->code, stored->type, stored->extents,
+                         stored->facts ? std::make_shared<const attribute>(*stored->facts) : nullptr});
+    std::ranges::reverse(o.views);
+    o.type = stored->type;
+    o.extents = stored->extents;
+    if (is_recorded(stored->values())) o.from = use(stored->values());
     if (o.from.memory == memory_ref::none || n->code == op::repeat) o.original = node_ref::share(x);
     call->operands.push_back(std::move(o));
   }

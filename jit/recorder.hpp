@@ -56,7 +56,7 @@ class recorder {
   std::shared_ptr<const recording> finish(std::vector<node_ref>&& results);
 
   // For evaluation::record.
-  reference<buffer> new_memory(device& where, std::size_t bytes, const place& site);
+  reference<buffer> new_memory(device& where, std::size_t bytes, const node& n);
   void add_launch(device& where, cached_kernel& kernel);
   template <class MemoryOf>
   void add_part(const lowered& code, const MemoryOf& memory_of) {

@@ -7,6 +7,7 @@
 #include "runtime/counters.hpp"
 #include "runtime/error.hpp"
 #include "runtime/launch_graph.hpp"
+#include "runtime/stream.hpp"
 
 #include <fmt/format.h>
 
@@ -80,7 +81,7 @@ class replay_state {
 
   void make(std::span<const std::uint32_t> list) {
     for (const std::uint32_t k : list)
-      own_.memory[k] = reference<buffer>(make_buffer(*r_.memory[k].where, r_.memory[k].bytes));
+      own_.memory[k] = reference<buffer>(make_buffer(*r_.memory[k].where, r_.memory[k].bytes, r_.memory[k].use));
   }
   void drop(std::span<const std::uint32_t> list) {
     for (const std::uint32_t k : list) own_.memory[k] = {};
@@ -94,6 +95,18 @@ class replay_state {
       bind(*step.where, step.parts[k], own_.numbers[k]);
       own_.bound.push_back({&step.parts[k].code.ir, &own_.numbers[k]});
     }
+  }
+
+  /// Has the current stream wait for what the bound launch uses.
+  void name_memory(const recorded_step& step, runtime::memory_use& use) {
+    if (!use.is_noted()) return;
+    for (const recorded_part& part : step.parts)
+      for (std::size_t k = 0; k < part.pointers.size(); ++k) {
+        buffer& b = *own_.memory[part.pointers[k].memory];
+        const parameter& p = part.code.ir.parameters[part.code.pointers[k].parameter];
+        if (p.kind == parameter_kind::output) use.writes(b);
+        else use.reads(b);
+      }
   }
 
   void start(const recorded_step& step) {
@@ -111,7 +124,7 @@ class replay_state {
     std::vector<node*> originals;
     for (const recorded_call::operand& o : c.operands) {
       const bool stands = o.from.memory != memory_ref::none;
-      add_operand(*n, stands ? make_buffer_node(part(o.from, bytes_of(o)), o.type, o.extents, like.site) : o.original);
+      add_operand(*n, stands ? operand_of(o, like.site) : o.original);
       originals.push_back(stands ? o.original.get() : nullptr);
     }
     for (const std::uint32_t k : step.drops) own_.memory[k] = {};  // so that the call may take over their memory
@@ -142,6 +155,18 @@ class replay_state {
 
   static std::size_t bytes_of(const recorded_call::operand& o) {
     return static_cast<std::size_t>(o.extents.size() * size_of(o.type));
+  }
+
+  node_ref operand_of(const recorded_call::operand& o, const place& at) {
+    node_ref n = make_buffer_node(part(o.from, bytes_of(o)), o.type, o.extents, at);
+    for (const recorded_call::view& v : o.views) {
+      auto facts = v.facts ? std::make_unique<attribute>(*v.facts) : nullptr;
+      node_ref viewed = new_node(v.code, v.type, v.extents, at, std::move(facts));
+      viewed->owner = n->owner;
+      add_operand(*viewed, std::move(n));
+      n = std::move(viewed);
+    }
+    return n;
   }
 
   reference<buffer> values_of(std::uint32_t argument) const {
@@ -198,12 +223,18 @@ void recording::replay(std::span<replay_argument> arguments, std::vector<node_re
         s.call(step);
       } else {
         s.bind(step);
+        runtime::memory_use use(*step.where);
+        s.name_memory(step, use);
         s.start(step);
+        use.started();
         s.starter().release_scratch();
       }
       s.drop(step.drops);
     }
   }
+  for (const recorded_step& step : steps)
+    if (step.where->has_streams()) [[unlikely]]
+      runtime::current_stream(*step.where).close_point();
   s.make(made_last);
   for (const recorded_result& r : results) {
     const auto bytes = static_cast<std::size_t>(r.extents.size() * size_of(r.type));
@@ -236,10 +267,12 @@ void recording::start_together(replay_state& s) const {
   graph_.slots.resize(parts);
   graph_launches launches(*graph, is_new);
   s.starter().list = &launches;
+  runtime::memory_use use(*steps[0].where);
   std::size_t first = 0;
   for (const recorded_step& step : steps) {
     s.make(step.makes);
     s.bind(step);
+    s.name_memory(step, use);
     bool same = !is_new;
     for (std::size_t k = 0; k < step.parts.size(); ++k) same &= same_slots(graph_.slots[first + k], s.slots(k));
     if (!same) {
@@ -253,6 +286,7 @@ void recording::start_together(replay_state& s) const {
     ++launches.next;
   }
   launches.start();
+  use.started();
   if (is_new) graph_.list = std::move(made);
 }
 

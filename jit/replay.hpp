@@ -39,6 +39,7 @@ struct recorded_memory {
   std::uint32_t argument = 0;
   bool is_used = false;  ///< some step or result refers to it
   reference<runtime::buffer> constant = {};
+  runtime::buffer_use use = {};  ///< made: whose values
 };
 
 /// A number parameter of a launch that is an argument of the function.
@@ -55,11 +56,19 @@ struct recorded_part {
 
 /// A node that runs by itself (jit/opaque.hpp).
 struct recorded_call {
+  /// A view or reshape of an operand that libraries look through.
+  struct view {
+    op code;
+    dtype type;
+    shape extents;
+    std::shared_ptr<const attribute> facts;
+  };
   struct operand {
     node_ref original;  ///< of a loop's body, which refers to it; or a constant, which is the operand itself
     memory_ref from;    ///< of what the function computes
     dtype type = dtype::f32;
     shape extents = {};
+    std::vector<view> views = {};  ///< of that, the innermost first
   };
   struct output {
     std::size_t number;    ///< of the node

@@ -4,6 +4,9 @@
 #include "jit/graph_internal.hpp"
 #include "jit/opaque.hpp"
 #include "runtime/counters.hpp"
+#include "runtime/log.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
@@ -248,6 +251,25 @@ void statement_trace::push_copy(const node* base, std::int64_t from, std::int64_
   folder_.push(structure, structures_.parameters());
 }
 
+std::size_t statement_trace::bytes_held() const {
+  std::vector<bool> lives(slots_.size());
+  for (const version& v : versions_) lives[static_cast<std::size_t>(v.slot)] = true;
+  std::size_t bytes = 0;
+  for (std::size_t k = 0; k < slots_.size(); ++k) {
+    const node* n = slots_[k].first.get();
+    if (lives[k] || !n || n->references.load(std::memory_order_acquire) > 1) continue;
+    const runtime::buffer* b = n->values();
+    if (b && b->references.load(std::memory_order_acquire) == 1) bytes += b->bytes;
+  }
+  return bytes;
+}
+
+bool statement_trace::is_unreachable(const node* self) const {
+  const auto held_by_us = [](const version& v) { return v.n->references.load(std::memory_order_acquire) == 1; };
+  return self->references.load(std::memory_order_acquire) == versions_.size() + 1 &&
+         std::ranges::all_of(versions_, held_by_us);
+}
+
 void statement_trace::clear() {
   static_cast<void>(folder_.take());
   structures_.clear();
@@ -267,6 +289,8 @@ struct thread_statements {
   std::vector<node_ref> list;
   node_ref trace;  ///< the node of statements folded so far; null: none
   int paused = 0;
+  bool is_folding = false;         ///< what is listed is being looked at
+  std::uint64_t bytes_in_use = 0;  ///< by arrays of all threads, when may_hold_much() was last asked and true, or less
   /// After statements that did not fold, so many of the next ones are not listed: more from time to time, so that
   /// programs without loops don't pay for them.
   std::size_t ignored = 0, patience = 0;
@@ -281,8 +305,11 @@ struct thread_statements {
     return nullptr;
   }
 
-  thread_statements() = default;
-  ~thread_statements() { let_go(); }
+  thread_statements() { runtime::set_reclaimer(drop_unreachable_statements); }
+  ~thread_statements() {
+    drop_unreachable();
+    let_go();
+  }
   thread_statements(const thread_statements&) = delete;
   thread_statements& operator=(const thread_statements&) = delete;
 
@@ -301,9 +328,52 @@ struct thread_statements {
     threads_listing.fetch_sub(1, std::memory_order_relaxed);
   }
 
+  /// Whether arrays have taken that much memory since this was true the last time.
+  bool may_hold_much() {
+    const std::uint64_t now = runtime::memory_count().bytes_in_use.load(std::memory_order_relaxed);
+    if (now < bytes_in_use) bytes_in_use = now;
+    if (now - bytes_in_use <= most_bytes) return false;
+    bytes_in_use = now;
+    return true;
+  }
+
+  /// Forgets what nobody else holds, the last first, since it holds what came before.
+  void drop_unreachable() noexcept {
+    if (is_folding) return;
+    bool dropped = false;
+    for (std::size_t k = list.size(); k-- > 0;)
+      if (list[k]->references.load(std::memory_order_acquire) == 1) {
+        list[k] = {};
+        dropped = true;
+      }
+    if (dropped) {
+      std::erase_if(list, [](const node_ref& n) { return !n; });
+      if (list.empty()) threads_listing.fetch_sub(1, std::memory_order_relaxed);
+    }
+    if (list.empty() && trace) drop_unreachable_trace();
+  }
+
+  void drop_unreachable_trace() noexcept {
+    const std::lock_guard all(folding());
+    if (!open()) return;
+    const std::shared_ptr<statement_trace> t = trace->facts->trace;
+    std::vector<statement_trace::version> versions;  // which hold the trace's node
+    {
+      const std::lock_guard lock(t->mutex);
+      if (!t->is_unreachable(trace.get())) return;
+      versions.swap(t->versions());
+    }
+    trace = {};
+  }
+
   /// Folds what is listed. What doesn't fold stays what it is.
   void fold() {
-    if (list.empty()) return;
+    if (list.empty() || is_folding) return;
+    const struct mark {
+      bool& on;
+      explicit mark(bool& b) : on(b) { on = true; }
+      ~mark() { on = false; }
+    } folding_now(is_folding);
     std::unique_lock all(folding());
     // Another thread has needed these already.
     const auto needed = [](const node_ref& n) { return !n->is_listed; };
@@ -329,7 +399,18 @@ struct thread_statements {
     ignored = patience;
     at_once = t->follows() ? expected_at_once : statements_at_once;
     if (!taken) trace = {};
-    else if (t->bytes() > most_bytes) compute(*t);
+    else if (t->bytes() > most_bytes || holds_too_much(*t)) compute(*t);
+  }
+
+  bool holds_too_much(statement_trace& t) {
+    const auto most = static_cast<std::size_t>(current_options().max_pending_bytes);
+    const std::size_t bytes = t.bytes_held();
+    if (bytes <= most) return false;
+    const place& at = trace->site;
+    runtime::log(runtime::level::info,
+                 fmt::format("{}:{}: {} bytes are kept for pending statements (recording_limits): evaluated", at.file,
+                             at.line, bytes));
+    return true;
   }
 
   void compute(statement_trace& t) {
@@ -409,13 +490,19 @@ void resolve_node(node* n) {
 void note_statement(node* n) noexcept {
   thread_statements& s = statements();
   if (s.paused > 0 || n->is_listed || n->values() || n->code == op::traced || is_loop_result(n)) return;
+  bool fold = false;
   try {
     if (s.ignored > 0) {
       --s.ignored;
       return;
     }
     // Without `n`: what made it still holds the version before.
-    if (s.list.size() >= (s.trace ? s.at_once : first_statements_at_once)) {
+    const std::size_t most = s.trace ? s.at_once : first_statements_at_once;
+    if (s.list.size() >= most || s.may_hold_much()) {
+      s.drop_unreachable();
+      fold = s.list.size() > most / 2;  // with less, it goes on filling: looking at it costs its length
+    }
+    if (fold) {
       s.fold();
       n->depth = most_nodes_of_statement;  // what was below it has been folded
     }
@@ -425,6 +512,8 @@ void note_statement(node* n) noexcept {
     s.let_go();  // they are computed one by one
   }
 }
+
+void drop_unreachable_statements() noexcept { statements().drop_unreachable(); }
 
 statements_paused::statements_paused() noexcept { ++statements().paused; }
 statements_paused::~statements_paused() { --statements().paused; }

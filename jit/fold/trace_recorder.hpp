@@ -51,6 +51,10 @@ class statement_trace {
   std::uint64_t statements() const { return folder_.statements(); }
   /// Memory that grows with statements that do not fold.
   std::size_t bytes() const { return folder_.bytes(); }
+  /// Of evaluated arrays that only statements which have been taken in still need, but for the variables that live on.
+  std::size_t bytes_held() const;
+  /// Whether nobody can ask for what the statements compute. `self` is the trace's node.
+  bool is_unreachable(const node* self) const;
 
   std::recursive_mutex mutex;  ///< held while it is read or changed
   bool is_raised = false;
@@ -107,6 +111,9 @@ class statement_trace {
 
 /// Notes that `n` has been assigned to a variable: a statement, when loops of them may fold. Never throws.
 void note_statement(node* n) noexcept;
+
+/// Forgets the statements of this thread whose results nobody can ask for, and the memory that only they need.
+void drop_unreachable_statements() noexcept;
 
 /// While it lives, this thread's assignments are no statements: bodies of loops are recorded.
 class statements_paused {
