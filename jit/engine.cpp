@@ -4,6 +4,7 @@
 #include "jit/flushes.hpp"
 #include "jit/fold/batch.hpp"
 #include "jit/fold/trace_recorder.hpp"
+#include "jit/recorder.hpp"
 #include "runtime/stream.hpp"
 
 namespace sinter::jit {
@@ -39,6 +40,7 @@ void evaluate(std::span<node* const> roots, const place& at) {
   bool pending = false;
   for (const node* r : roots) pending |= !r->values();
   if (!pending) return;
+  if (recorder* to = recorder::current()) return to->evaluate(roots, at);
   resolve(roots);
   batched_roots batched(roots);
   evaluate_folded(batched.roots(), at);
@@ -64,6 +66,7 @@ void synchronize(device& d) {
 void read(node* n, void* to, std::size_t bytes, const place& at) {
   if (!n->values()) note_flush(at);
   evaluate({&n, 1}, at);
+  refuse_recorded(n, at);
   if (bytes == 0) return;
   buffer* b = n->values();
   SINTER_CHECK(b && b->bytes >= bytes);

@@ -4,17 +4,15 @@
 
 #include "jit/build.hpp"
 #include "jit/faults.hpp"
-#include "jit/interpret.hpp"
+#include "jit/launcher.hpp"
 #include "jit/planning.hpp"
-#include "jit/schedule.hpp"
-#include "jit/scratch.hpp"
 #include "jit/steps.hpp"
 #include "jit/substitute.hpp"
 #include "runtime/log.hpp"
 #include "runtime/stream.hpp"
 
 #include <algorithm>
-#include <bit>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -103,6 +101,24 @@ class evaluation {
         current_stream(*p.where).close_point();
   }
 
+  /// In place of launch(): tells a recorder of each launch, and has it say what memory is written.
+  template <class Recorder>
+  void record(Recorder& to) {
+    const auto memory_of = [this](const node* n) {
+      buffer* known = plan_.values.buffer_of(n);
+      return known ? known : plan_.values.find(n)->memory.get();
+    };
+    for (std::size_t l = 0; l < launches_.size(); ++l) {
+      const launch_range& range = plan_.launches[l];
+      provide_memory(range, [&](device& where, std::size_t bytes, const node& n) {
+        return to.new_memory(where, bytes, n);
+      });
+      if (!launches_[l].kernel) continue;
+      to.add_launch(*launches_[l].where, *launches_[l].kernel);
+      for (std::size_t k = range.first; k < range.first + range.count; ++k) to.add_part(lowered_at(k), memory_of);
+    }
+  }
+
   void publish() {
     for (planned_values::entry& e : plan_.values.entries) {
       if (e.wanted) settle(e.n, std::move(e.memory));
@@ -116,14 +132,14 @@ class evaluation {
     plan_.values.stand_ins = std::move(stand_ins);
     for (planned_values::entry& e : plan_.values.entries) e.memory = {};
     spare_ = &spare;
-    list_ = list;
+    launcher_.list = list;
     list_use_ = list_use;
     for (std::size_t l = 0; l < launches_.size(); ++l) {
       provide_memory(plan_.launches[l]);
       if (launches_[l].kernel) start(launches_[l], plan_.launches[l]);
     }
     spare_ = nullptr;
-    list_ = nullptr;
+    launcher_.list = nullptr;
   }
 
   std::size_t launch_count() const { return launches_.size(); }
@@ -212,6 +228,14 @@ class evaluation {
 
   /// Memory for what a launch writes, if it has none yet.
   void provide_memory(const launch_range& l) {
+    provide_memory(l, [this](device& where, std::size_t bytes, const node& n) {
+      return spare_ ? spare_->take(where, bytes)
+                    : reference<buffer>(make_buffer(where, bytes, {n.type, n.extents, n.site}));
+    });
+  }
+
+  template <class Make>
+  void provide_memory(const launch_range& l, const Make& make) {
     for (std::size_t k = l.first; k < l.first + l.count; ++k)
       for (const target& t : group_at(k).outputs) {
         planned_values::entry& e = *plan_.values.find(t.n);
@@ -222,46 +246,38 @@ class evaluation {
           continue;
         }
         const auto bytes = static_cast<std::size_t>(checked_bytes(t.n->extents, t.n->type));
-        e.memory = spare_ ? spare_->take(device_of(group_at(k)), bytes)
-                          : reference<buffer>(make_buffer(device_of(group_at(k)), bytes,
-                                                           {t.n->type, t.n->extents, t.n->site}));
+        e.memory = make(device_of(group_at(k)), bytes, *t.n);
       }
   }
 
   void bind(device& where, lowered& l) {
     bind_pointers(
         l, [](void* v, const node* n) { return static_cast<planned_values*>(v)->memory_of(n); }, &plan_.values);
-    if (l.ir.split) bind_workspace(where, l);
+    if (l.ir.split) launcher_.bind_workspace(where, l.ir, l.numbers);
     if (l.check_sites.empty()) return;
     const std::size_t count = l.numbers.slots.size();  // the fault record and the launch's number come last
     l.numbers.slots[count - 2].as_pointer = where.fault_address();
     l.numbers.slots[count - 1].as_i64 = register_launch(l.check_sites);
   }
 
-  void bind_workspace(device& where, lowered& l) {
-    scratch_ = scratch_of(where, l.numbers.workspace_bytes, l.numbers.ticket_count);
-    for (std::size_t k = 0; k < l.ir.parameters.size(); ++k) {
-      slot& s = l.numbers.slots[k];
-      if (l.ir.parameters[k].kind == parameter_kind::workspace) s.as_pointer = scratch_.workspace;
-      if (l.ir.parameters[k].kind == parameter_kind::tickets) s.as_pointer = scratch_.tickets;
-      if (l.ir.parameters[k].kind == parameter_kind::phase) phase_ = &s;
-    }
-  }
-
   void start(const prepared& p, const launch_range& l) {
     const struct release {
-      scratch& s;
-      ~release() { s = {}; }
-    } after_launch{scratch_};
-    for (std::size_t k = l.first; k < l.first + l.count; ++k) bind(*p.where, lowered_at(k));
+      launcher& s;
+      ~release() { s.release_scratch(); }
+    } after_launch{launcher_};
+    bound_.clear();
+    for (std::size_t k = l.first; k < l.first + l.count; ++k) {
+      bind(*p.where, lowered_at(k));
+      bound_.push_back({&lowered_at(k).ir, &lowered_at(k).numbers});
+    }
     if (!spare_) runtime::bump(runtime::count().launches);
     if (!p.where->has_streams()) [[likely]]
-      return start_bound(p, l);
+      return launcher_.start(*p.where, *p.kernel, bound_);
     runtime::memory_use own(*p.where);
-    runtime::memory_use& use = list_ ? *list_use_ : own;
+    runtime::memory_use& use = launcher_.list ? *list_use_ : own;
     for (std::size_t k = l.first; k < l.first + l.count; ++k) name_memory(lowered_at(k), use);
-    start_bound(p, l);
-    if (!list_) use.started();
+    launcher_.start(*p.where, *p.kernel, bound_);
+    if (!launcher_.list) use.started();
   }
 
   void name_memory(const lowered& l, runtime::memory_use& use) const {
@@ -270,83 +286,6 @@ class evaluation {
       if (l.ir.parameters[q.parameter].kind == parameter_kind::output) use.writes(b);
       else use.reads(b);
     }
-  }
-
-  /// The launch whose arguments are there.
-  void start_bound(const prepared& p, const launch_range& l) {
-    if (p.kernel->function && p.where->kind() == runtime::device_kind::cuda && l.count > 1) return start_parts(p, l);
-    for (std::size_t k = l.first; k < l.first + l.count; ++k) {
-      lowered& part = lowered_at(k);
-      std::int64_t number = static_cast<std::int64_t>(k - l.first);
-      pointers_.clear();
-      if (p.kernel->function && l.count > 1) pointers_.push_back(&number);
-      for (slot& s : part.numbers.slots) pointers_.push_back(&s);
-      const runtime::launch_shape shape = shape_of(part);
-      if (!p.kernel->function) start_interpreter(p.kernel->parts[k - l.first], shape);
-      else if (part.ir.split && p.where->kind() == runtime::device_kind::cpu) start_pieces(p, part, shape);
-      else issue(*p.where, *p.kernel->function, shape);
-    }
-  }
-
-  void issue(device& where, runtime::function& f, const runtime::launch_shape& shape) {
-    if (list_) list_->add(f, pointers_, shape);
-    else where.launch(f, pointers_, shape);
-  }
-
-  static runtime::launch_shape shape_of(const lowered& l) {
-    const arguments& a = l.numbers;
-    if (l.ir.over == distribution::steps) return schedule_steps(a, window_of(l.ir));
-    if (l.ir.over == distribution::elements)
-      return schedule(a.rows, a.inner + a.lead, l.ir.lanes, a.cost, 0, a.blocks_over);
-    return schedule_loops(a, l.ir.threads);
-  }
-
-  /// Host: the pieces first, beside each other, then what needs them all.
-  void start_pieces(const prepared& p, const lowered& l, const runtime::launch_shape& shape) {
-    runtime::launch_shape pieces = shape;
-    pieces.cost = static_cast<int>(std::max<std::int64_t>(shape.cost / l.numbers.pieces, 1));
-    pieces.rows = shape.rows * l.numbers.pieces;
-    if (l.ir.over == distribution::rows) {
-      pieces.rows *= shape.inner;
-      pieces.inner = 1;
-    }
-    phase_->as_i64 = static_cast<std::int64_t>(launch_phase::piece);
-    p.where->launch(*p.kernel->function, pointers_, pieces);
-    phase_->as_i64 = static_cast<std::int64_t>(launch_phase::rest);
-    p.where->launch(*p.kernel->function, pointers_, shape);
-  }
-
-  void start_interpreter(const kernel& ir, const runtime::launch_shape& shape) {
-    void* const* arguments = pointers_.data();
-    runtime::parallel_for(shape, [&ir, arguments](std::int64_t r0, std::int64_t r1, std::int64_t i0, std::int64_t i1) {
-      interpret(ir, arguments, r0, r1, i0, i1);
-    });
-  }
-
-  /// One cuda launch: every part has blocks of its own, and is told how they lie over its domain.
-  void start_parts(const prepared& p, const launch_range& l) {
-    constexpr int threads = 256;
-    shapes_.assign(l.count * 3, 0);
-    pointers_.clear();
-    runtime::launch_shape all;
-    all.block[0] = threads;
-    all.grid[0] = 0;
-    for (std::size_t k = 0; k < l.count; ++k) {
-      lowered& part = lowered_at(l.first + k);
-      const arguments& a = part.numbers;
-      const bool loops = part.ir.over != distribution::elements;
-      const runtime::launch_shape own =
-          loops ? schedule_loops(a, threads) : schedule(a.rows, a.inner + a.lead, part.ir.lanes, a.cost, threads, a.blocks_over);
-      const int numbers[] = {static_cast<int>(own.grid[0]), static_cast<int>(own.grid[1]),
-                             std::countr_zero(own.block[0])};
-      for (std::size_t j = 0; j < 3; ++j) {
-        shapes_[3 * k + j] = numbers[j];
-        pointers_.push_back(&shapes_[3 * k + j]);
-      }
-      for (slot& s : part.numbers.slots) pointers_.push_back(&s);
-      all.grid[0] += own.grid[0] * own.grid[1];
-    }
-    issue(*p.where, *p.kernel->function, all);
   }
 
   void dump_groups() const {
@@ -362,14 +301,11 @@ class evaluation {
   std::vector<prepared> launches_;
   std::vector<const kernel*> parts_;
   std::vector<cached_kernel*> new_kernels_;  ///< of the launches, those to build
-  lowered slower_;                            ///< of a launch, for another kernel than its own
-  std::vector<void*> pointers_;
-  std::vector<int> shapes_;  ///< of the parts of one cuda launch
-  scratch scratch_;          ///< of the launch about to be asked for
-  slot* phase_ = nullptr;    ///< of the host kernel about to run in pieces
-  spare_memory* spare_ = nullptr;           ///< of a loop that launches again and again
-  runtime::launch_list* list_ = nullptr;    ///< likewise: where its launches go
-  runtime::memory_use* list_use_ = nullptr;  ///< what those use
+  lowered slower_;                           ///< of a launch, for another kernel than its own
+  std::vector<bound_part> bound_;            ///< of the launch about to be asked for
+  launcher launcher_;
+  spare_memory* spare_ = nullptr;            ///< of a loop that launches again and again
+  runtime::memory_use* list_use_ = nullptr;  ///< what the launches of a list use
 };
 
 }  // namespace sinter::jit

@@ -282,42 +282,52 @@ namespace {
 
 /// Rows that begin within a vector of memory, as those of an array without its rim do: threads take whole vectors all
 /// the same when the first one's begins outside. Stores count twice, since they can't be put together from neighbours.
-int find_lead(const lowered& l) {
+int find_lead(const lowered& l, const arguments& numbers) {
   int wanted[most_lanes] = {};
   const auto lanes = static_cast<std::uintptr_t>(l.ir.lanes);
   for (const pending_pointer& p : l.pointers) {
     const parameter& x = l.ir.parameters[p.parameter];
-    const auto address = reinterpret_cast<std::uintptr_t>(l.numbers.slots[p.parameter].as_pointer);
+    const auto address = reinterpret_cast<std::uintptr_t>(numbers.slots[p.parameter].as_pointer);
     if (!p.aligned_steps) continue;
     wanted[address / static_cast<std::uintptr_t>(size_of(x.type)) % lanes] += x.kind == parameter_kind::output ? 2 : 1;
   }
   return static_cast<int>(std::ranges::max_element(wanted) - wanted);
 }
 
-}  // namespace
-
-void bind_pointers(lowered& l, void* (*memory_of)(void* context, const node* n), void* context) {
-  for (const pending_pointer& p : l.pointers) {
+template <class AddressOf>
+void bind(const lowered& l, arguments& numbers, const AddressOf& address_of) {
+  for (std::size_t k = 0; k < l.pointers.size(); ++k) {
+    const pending_pointer& p = l.pointers[k];
     const std::int64_t size = size_of(l.ir.parameters[p.parameter].type);
-    auto* address = static_cast<char*>(memory_of(context, p.source));
+    auto* address = static_cast<char*>(address_of(k));
     if (address) address += p.offset * size;  // arrays without elements have no memory, nor anything to read
-    l.numbers.slots[p.parameter].as_pointer = address;
+    numbers.slots[p.parameter].as_pointer = address;
   }
-  l.numbers.lead = l.ir.lanes > 1 && l.ir.over == distribution::elements ? find_lead(l) : 0;
+  numbers.lead = l.ir.lanes > 1 && l.ir.over == distribution::elements ? find_lead(l, numbers) : 0;
   if (l.ir.lanes == 1) return;
-  std::uint64_t aligned = static_cast<std::uint64_t>(l.numbers.lead) << first_lead_bit;
+  std::uint64_t aligned = static_cast<std::uint64_t>(numbers.lead) << first_lead_bit;
   std::uint32_t number = 0;
   for (const pending_pointer& p : l.pointers) {
     const std::int64_t size = size_of(l.ir.parameters[p.parameter].type);
-    const auto address = reinterpret_cast<std::uintptr_t>(l.numbers.slots[p.parameter].as_pointer);
-    const auto before = static_cast<std::uintptr_t>(size * l.numbers.lead);
+    const auto address = reinterpret_cast<std::uintptr_t>(numbers.slots[p.parameter].as_pointer);
+    const auto before = static_cast<std::uintptr_t>(size * numbers.lead);
     const auto vector = static_cast<std::uintptr_t>(size * l.ir.lanes);
     if (p.aligned_steps && number < first_lead_bit && (address - before) % vector == 0)
       aligned |= std::uint64_t{1} << number;
     ++number;
   }
   for (std::size_t p = 0; p < l.ir.parameters.size(); ++p)
-    if (l.ir.parameters[p].kind == parameter_kind::aligned) l.numbers.slots[p].as_u64 = aligned;
+    if (l.ir.parameters[p].kind == parameter_kind::aligned) numbers.slots[p].as_u64 = aligned;
+}
+
+}  // namespace
+
+void bind_pointers(lowered& l, void* (*memory_of)(void* context, const node* n), void* context) {
+  bind(l, l.numbers, [&](std::size_t k) { return memory_of(context, l.pointers[k].source); });
+}
+
+void bind_pointers(const lowered& l, arguments& numbers, std::span<void* const> addresses) {
+  bind(l, numbers, [&](std::size_t k) { return addresses[k]; });
 }
 
 }  // namespace sinter::jit

@@ -1,6 +1,7 @@
 #include "jit/lower.hpp"
 
 #include "jit/lower_internal.hpp"
+#include "jit/recorded_memory.hpp"
 #include "jit/user_kernel.hpp"
 
 #include <algorithm>
@@ -19,6 +20,17 @@ constexpr std::size_t most_instructions = 4096, most_instructions_an_operation =
 // A GPU's kernel has 4 KiB of them.
 constexpr std::size_t most_parameters_on_gpus = 480;
 
+/// Whether the value of `n` is zero wherever its loads are.
+bool keeps_zero(const node* n, const stored_values& stored) {
+  while (!stored.contains(n)) {
+    if (n->code != op::view && n->code != op::reshape && n->code != op::convert && n->code != op::gather) return false;
+    n = n->operands()[0];
+  }
+  return !is_recorded_number(n->values());  // it is no load
+}
+
+}  // namespace
+
 void write_scalar(slot& s, const scalar& x, dtype type) {
   s = slot{};
   switch (type) {
@@ -36,17 +48,6 @@ void write_scalar(slot& s, const scalar& x, dtype type) {
     default: s.as_i64 = x.as_i64; break;  // little endian: the low bytes are the narrow integer
   }
 }
-
-/// Whether the value of `n` is zero wherever its loads are.
-bool keeps_zero(const node* n, const stored_values& stored) {
-  while (!stored.contains(n)) {
-    if (n->code != op::view && n->code != op::reshape && n->code != op::convert && n->code != op::gather) return false;
-    n = n->operands()[0];
-  }
-  return true;
-}
-
-}  // namespace
 
 void lower(const group& what, const stored_values& stored, const options& how, bool for_cuda, lowered& out,
            bool bounded) {
@@ -103,6 +104,7 @@ void lowering::run(const group& what, const stored_values& stored, const options
   out.ir.clear();
   out.numbers.slots.clear();
   out.pointers.clear();
+  out.pending_numbers.clear();
   out.check_sites.clear();
   out.conflicts.clear();
   lin_.clear();
@@ -247,7 +249,10 @@ value lowering::lower_value(node* n, std::uint32_t map) {
 }
 
 value lowering::lower_fresh(node* n, std::uint32_t map) {
-  if (stored_->contains(n)) return lower_load(n, map);
+  if (stored_->contains(n)) {
+    const bool number = n->extents.rank() == 0 && is_recorded_number(n->values());
+    return number ? lower_argument(n) : lower_load(n, map);
+  }
   if (bounded_ && scope_ == 0) note_lowered(n);
   switch (n->code) {
     case op::scalar: return lower_scalar(n);
@@ -295,6 +300,14 @@ value lowering::lower_scalar(node* n) {
     write_scalar(out_->numbers.slots[p], n->number, n->type);
     memo_.set(e, n, scalar_key, p);
   }
+  return emit_pure(make_inst(op::scalar, n->type, p));
+}
+
+/// A C++ number that a recorded function is called with: each call has another one.
+value lowering::lower_argument(node* n) {
+  const std::uint32_t p = parameter(parameter_kind::scalar, n->type);
+  out_->numbers.slots[p] = {};
+  out_->pending_numbers.push_back({p, n});
   return emit_pure(make_inst(op::scalar, n->type, p));
 }
 

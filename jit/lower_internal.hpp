@@ -126,6 +126,7 @@ class lowering {
   void note_lowered(node* n);
   value lower_load(node* n, std::uint32_t map);
   value lower_scalar(node* n);
+  value lower_argument(node* n);
   value lower_elementwise(node* n, std::uint32_t map);
   value lower_gather(node* n, std::uint32_t map);
   value lower_call(node* n, std::uint32_t map);

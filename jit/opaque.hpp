@@ -39,6 +39,13 @@ inline bool is_opaque_result(const node* n) {
 /// go of others.
 std::vector<node_ref> opaque_below(std::span<node* const> roots);
 
+struct options;  // jit/engine.hpp
+
+/// Runs one that is like a recorded one, but for its operands, which are in memory: what it gives, by output.
+/// `originals`: its operands when it was recorded, where the body of a loop refers to them; else null.
+std::vector<reference<runtime::buffer>> run_again(node* n, std::span<node* const> originals, const options& how,
+                                                  const place& at);
+
 /// Runs an op::launch, what it needs being there; it then lets go of its operands.
 void run_launch(node* n);
 

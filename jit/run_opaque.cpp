@@ -14,7 +14,11 @@ namespace {
 /// Runs the body of an op::repeat.
 class repeated_run {
  public:
-  repeated_run(node* n, const place& at) : loop_(n), body_(*n->facts->loop), where_(device_of_states(n)) {
+  /// `originals`: by operand, what the body has in its place when that is another node; or empty.
+  repeated_run(node* n, std::span<node* const> originals, const place& at)
+      : loop_(n), body_(*n->facts->loop), where_(device_of_states(n)) {
+    for (std::size_t k = body_.states.size(); k < originals.size(); ++k)
+      if (originals[k]) around_.push_back({originals[k], n->operands()[k]->values()});
     for (std::size_t k = 0; k < body_.states.size(); ++k) {
       now_.push_back(reference<buffer>::share(n->operands()[k]->values()));
       placeholders_.push_back(body_.states[k].get());
@@ -147,7 +151,7 @@ class repeated_run {
   }
 
   void step(runtime::launch_list* list, runtime::memory_use* list_use = nullptr) {
-    std::vector<std::pair<const node*, buffer*>> stand_ins;
+    std::vector<std::pair<const node*, buffer*>> stand_ins = around_;
     for (std::size_t k = 0; k < now_.size(); ++k) stand_ins.push_back({placeholders_[k], now_[k].get()});
     for (const twin& t : twins_) stand_ins.push_back({t.base, t.memory.get()});
     if (computes_) work_.launch_again(std::move(stand_ins), spare_, list, list_use);
@@ -204,6 +208,7 @@ class repeated_run {
   evaluation work_;
   spare_memory spare_;
   std::vector<node*> placeholders_, roots_;
+  std::vector<std::pair<const node*, buffer*>> around_;  ///< what originals stand for
   std::vector<node_ref> next_;
   std::vector<reference<buffer>> now_;  ///< by state
   std::vector<twin> twins_;
@@ -255,9 +260,19 @@ void run_opaque(std::span<node* const> roots, const options& how, const place& a
       if (!has_run(n.get())) run_lone_call(n.get(), how);
     } else {
       evaluate(n->operands(), at);
-      repeated_run(n.get(), at).run(how);
+      repeated_run(n.get(), {}, at).run(how);
     }
   }
+}
+
+std::vector<reference<buffer>> run_again(node* n, std::span<node* const> originals, const options& how,
+                                         const place& at) {
+  if (n->code == op::launch) return n->facts->launch->run(*n);
+  const auto alone = hold_opaque();  // results are handed over by what all replays share
+  n->facts->loop->after.clear();
+  if (n->code == op::lone_call) run_lone_call(n, how);
+  else repeated_run(n, originals, at).run(how);
+  return std::exchange(n->facts->loop->after, {});
 }
 
 }  // namespace sinter::jit

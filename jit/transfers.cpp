@@ -3,6 +3,7 @@
 #include "jit/engine.hpp"
 #include "jit/faults.hpp"
 #include "jit/flushes.hpp"
+#include "jit/recorded_memory.hpp"
 #include "runtime/counters.hpp"
 #include "runtime/error.hpp"
 #include "runtime/log.hpp"
@@ -62,6 +63,7 @@ node_ref copy_in(runtime::device& where, const runtime::host_region& from, dtype
 started_copy start_copy_out(node* n, const runtime::host_region& to, const place& at) {
   if (!n->values()) note_flush(at);
   evaluate({&n, 1}, at);
+  refuse_recorded(n, at);
   started_copy started;
   const std::size_t bytes = to.bytes();
   if (bytes == 0) return started;

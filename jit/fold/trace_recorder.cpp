@@ -524,6 +524,22 @@ void drop_unreachable_statements() noexcept { statements().drop_unreachable(); }
 statements_paused::statements_paused() noexcept { ++statements().paused; }
 statements_paused::~statements_paused() { --statements().paused; }
 
+void close_statements() {
+  thread_statements& own = statements();
+  if (own.paused > 0) return;
+  own.fold();
+  own.ignored = own.patience = 0;
+  if (!own.trace) return;
+  const std::shared_ptr<statement_trace> t = own.trace->facts->trace;
+  {
+    const statements_paused nothing_new;
+    const std::lock_guard all(folding());
+    const std::lock_guard lock(t->mutex);
+    if (!std::exchange(t->is_raised, true)) raise_trace(*t);
+  }
+  own.open();
+}
+
 void resolve(std::span<node* const> roots) {
   thread_statements& own = statements();
   if (own.paused > 0) return;

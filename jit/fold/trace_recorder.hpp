@@ -128,6 +128,9 @@ class statements_paused {
 /// Before `roots` are planned: turns all statements that they depend on into operations, loops of them into one.
 void resolve(std::span<node* const> roots);
 
+/// What this thread has recorded of statements so far becomes operations, loops of them one each, whoever needs them.
+void close_statements();
+
 /// What became of the loops that this thread's resolve() has met, as text, while noting is asked for (jit/explain.cpp):
 ///   for t0 in [0, 1000): in order, in each of 100000 lanes
 ///     b(..) := ..  file:line

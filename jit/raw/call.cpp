@@ -3,6 +3,7 @@
 #include "jit/engine.hpp"
 #include "jit/loops.hpp"
 #include "jit/raw/emulated_module.hpp"
+#include "jit/recorded_memory.hpp"
 #include "runtime/counters.hpp"
 #include "runtime/error.hpp"
 #include "runtime/foreign.hpp"
@@ -202,7 +203,8 @@ void launch_raw(raw_entry& e, const raw_shape& how, std::span<raw_argument> argu
   const raw_dims dims = find_dims(e, how, arguments);
   if (dims.is_empty) return;
   const auto waits = [](const raw_argument& a) {
-    return (a.how == access::read || a.how == access::update) && !a.array->values();
+    if (!a.is_array()) return false;
+    return is_recorded(a.array->values()) || (a.how != access::write && !a.array->values());
   };
   if (std::ranges::any_of(arguments, waits)) {
     if (!has_effects(e, arguments)) return record_launch(e, dims, arguments, how.at);
@@ -210,6 +212,7 @@ void launch_raw(raw_entry& e, const raw_shape& how, std::span<raw_argument> argu
     for (const raw_argument& a : arguments)
       if (waits(a)) pending.push_back(a.array);
     evaluate(pending, how.at);
+    for (const node* n : pending) refuse_recorded(n, how.at);
   }
   launch_now(e, dims, arguments, how.at);
 }

@@ -5,6 +5,7 @@
 #include "runtime/cuda/stream.hpp"
 #include "runtime/cuda/transfers.hpp"
 #include "runtime/error.hpp"
+#include "runtime/launch_graph.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -385,7 +386,7 @@ void cuda_device::launch(function& f, std::span<void* const> arguments, const la
 namespace {
 
 /// A graph whose kernels follow each other: between two of them the device needs less than a microsecond.
-class cuda_launch_list final : public launch_list {
+class cuda_launch_list final : public launch_graph {
  public:
   explicit cuda_launch_list(cuda_device& owner) : owner_(owner) {
     check(owner.api(), owner.api().cuGraphCreate(&graph_, 0), "making a list of launches");
@@ -399,21 +400,18 @@ class cuda_launch_list final : public launch_list {
   }
 
   void add(function& f, std::span<void* const> arguments, const launch_shape& shape) override {
-    CUDA_KERNEL_NODE_PARAMS node{};
-    node.func = static_cast<cuda_function&>(f).code(shape.shared_bytes);
-    node.gridDimX = shape.grid[0];
-    node.gridDimY = shape.grid[1];
-    node.gridDimZ = shape.grid[2];
-    node.blockDimX = shape.block[0];
-    node.blockDimY = shape.block[1];
-    node.blockDimZ = shape.block[2];
-    node.sharedMemBytes = shape.shared_bytes;
-    node.kernelParams = const_cast<void**>(arguments.data());
+    const CUDA_KERNEL_NODE_PARAMS node = described(f, arguments, shape);
     CUgraphNode added = nullptr;
-    const CUgraphNode before = last_;
-    check(owner_.api(), owner_.api().cuGraphAddKernelNode(&added, graph_, before ? &before : nullptr, before ? 1 : 0, &node),
+    const CUgraphNode* before = nodes_.empty() ? nullptr : &nodes_.back();
+    check(owner_.api(), owner_.api().cuGraphAddKernelNode(&added, graph_, before, before ? 1 : 0, &node),
           "adding to a list of launches");
-    last_ = added;
+    nodes_.push_back(added);
+  }
+
+  void change(std::size_t k, function& f, std::span<void* const> arguments, const launch_shape& shape) override {
+    const CUDA_KERNEL_NODE_PARAMS node = described(f, arguments, shape);
+    check(owner_.api(), owner_.api().cuGraphExecKernelNodeSetParams(ready_, nodes_.at(k), &node),
+          "changing a list of launches");
   }
 
   void start() override {
@@ -424,10 +422,24 @@ class cuda_launch_list final : public launch_list {
  private:
   static void check(const driver& api, CUresult result, const char* what) { gpu::check(api, result, what); }
 
+  static CUDA_KERNEL_NODE_PARAMS described(function& f, std::span<void* const> arguments, const launch_shape& shape) {
+    CUDA_KERNEL_NODE_PARAMS node{};
+    node.func = static_cast<cuda_function&>(f).code(shape.shared_bytes);
+    node.gridDimX = shape.grid[0];
+    node.gridDimY = shape.grid[1];
+    node.gridDimZ = shape.grid[2];
+    node.blockDimX = shape.block[0];
+    node.blockDimY = shape.block[1];
+    node.blockDimZ = shape.block[2];
+    node.sharedMemBytes = shape.shared_bytes;
+    node.kernelParams = const_cast<void**>(arguments.data());
+    return node;
+  }
+
   cuda_device& owner_;
   CUgraph graph_ = nullptr;
   CUgraphExec ready_ = nullptr;
-  CUgraphNode last_ = nullptr;
+  std::vector<CUgraphNode> nodes_;
 };
 
 }  // namespace

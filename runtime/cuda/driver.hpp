@@ -51,6 +51,7 @@ namespace sinter::runtime::gpu {
   ENTRY(cuGraphAddKernelNode)       \
   ENTRY(cuGraphInstantiate)         \
   ENTRY(cuGraphLaunch)              \
+  ENTRY(cuGraphExecKernelNodeSetParams) \
   ENTRY(cuGraphExecDestroy)
 
 // Of them, those for streams and events.
