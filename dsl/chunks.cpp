@@ -19,7 +19,7 @@ namespace {
 
 class chunk_pipeline {
  public:
-  chunk_pipeline(std::span<const const_host_view> from, std::span<const host_view> to, const chunk_calls& calls,
+  chunk_pipeline(std::span<const const_host_memory> from, std::span<const host_memory> to, const chunk_calls& calls,
                  const chunking& how, const place& at)
       : from_(from), to_(to), calls_(calls), at_(at), where_(runtime::default_device()), rows_(common_rows()),
         step_(rows_of_chunk(how)) {}
@@ -50,7 +50,7 @@ class chunk_pipeline {
 
   std::int64_t common_rows() const {
     std::int64_t rows = -1;
-    const auto meet = [&](const const_host_view& v, const char* what, std::size_t k) {
+    const auto meet = [&](const const_host_memory& v, const char* what, std::size_t k) {
       if (v.extents().rank() == 0)
         throw_shape_error(fmt::format("for_each_chunk: {} {} has no axis to cut", what, k), at_);
       if (rows >= 0 && v.extents()[0] != rows)
@@ -69,20 +69,20 @@ class chunk_pipeline {
     if (how.rows < 0) throw_shape_error(fmt::format("for_each_chunk: chunks of {} rows", how.rows), at_);
     if (how.rows > 0) return how.rows;
     std::int64_t widest = 1;  // bytes of a row
-    const auto meet = [&](const const_host_view& v) {
+    const auto meet = [&](const const_host_memory& v) {
       std::int64_t bytes = size_of(v.type());
       for (int k = 1; k < v.extents().rank(); ++k) bytes *= v.extents()[k];
       widest = std::max(widest, bytes);
     };
-    for (const const_host_view& v : from_) meet(v);
-    for (const host_view& v : to_) meet(v);
+    for (const const_host_memory& v : from_) meet(v);
+    for (const host_memory& v : to_) meet(v);
     return std::max<std::int64_t>(usual_bytes / widest, 1);
   }
 
   arriving start(std::int64_t first) {
     arriving chunk;
-    for (const const_host_view& v : from_) {
-      const const_host_view part = v.rows(first, std::min(first + step_, rows_));
+    for (const const_host_memory& v : from_) {
+      const const_host_memory part = v.rows(first, std::min(first + step_, rows_));
       jit::node_ref n = jit::start_copy_in(where_, region_of(part), part.type(), part.extents(), at_,
                                            chunk.copies.emplace_back());
       chunk.inputs.push_back(array::adopt(n.leave()));
@@ -130,8 +130,8 @@ class chunk_pipeline {
     calls_.tell(calls_.progress, last, rows_);
   }
 
-  const std::span<const const_host_view> from_;
-  const std::span<const host_view> to_;
+  const std::span<const const_host_memory> from_;
+  const std::span<const host_memory> to_;
   const chunk_calls& calls_;
   const place& at_;
   runtime::device& where_;
@@ -141,7 +141,7 @@ class chunk_pipeline {
 
 }  // namespace
 
-void run_chunks(std::span<const const_host_view> from, std::span<const host_view> to, const chunk_calls& calls,
+void run_chunks(std::span<const const_host_memory> from, std::span<const host_memory> to, const chunk_calls& calls,
                 const chunking& how, const place& at) {
   chunk_pipeline(from, to, calls, how, at).run();
 }

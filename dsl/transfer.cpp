@@ -15,14 +15,14 @@ namespace sinter {
 
 // ---- Views ----
 
-const_host_view::const_host_view(const void* data, dtype type, const shape& extents, place at)
+const_host_memory::const_host_memory(const void* data, dtype type, const shape& extents, place at)
     : data_(data), type_(type), extents_(extents) {
   static_cast<void>(checked_bytes(extents, type));
   static_cast<void>(at);
   contiguous_strides(extents, steps_);
 }
 
-const_host_view::const_host_view(const void* data, dtype type, const shape& extents,
+const_host_memory::const_host_memory(const void* data, dtype type, const shape& extents,
                                  std::span<const std::int64_t> steps, place at)
     : data_(data), type_(type), extents_(extents) {
   static_cast<void>(checked_bytes(extents, type));
@@ -33,7 +33,7 @@ const_host_view::const_host_view(const void* data, dtype type, const shape& exte
   std::copy(steps.begin(), steps.end(), steps_);
 }
 
-const void* const_host_view::checked(const void* data, std::size_t count, const shape& extents, const place& at) {
+const void* const_host_memory::checked(const void* data, std::size_t count, const shape& extents, const place& at) {
   if (static_cast<std::uint64_t>(checked_bytes(extents, boolean)) != count)
     throw_shape_error(fmt::format("host memory of {} values for shape {} ({} elements)", count, to_string(extents),
                                   extents.size()),
@@ -41,15 +41,15 @@ const void* const_host_view::checked(const void* data, std::size_t count, const 
   return data;
 }
 
-const_host_view const_host_view::rows(std::int64_t first, std::int64_t last) const {
-  const_host_view part = *this;
+const_host_memory const_host_memory::rows(std::int64_t first, std::int64_t last) const {
+  const_host_memory part = *this;
   part.extents_[0] = last - first;
   if (extents_.size() > 0)
     part.data_ = static_cast<const std::byte*>(data_) + first * steps_[0] * size_of(type_);
   return part;
 }
 
-void host_view::check_steps(const place& at) const {
+void host_memory::check_steps(const place& at) const {
   for (int k = 0; k < extents().rank(); ++k)
     if (step(k) == 0 && extents()[k] > 1 && extents().size() > 0)
       throw_shape_error(fmt::format("host memory of shape {} is to be written, but all elements along axis {} are at "
@@ -58,7 +58,7 @@ void host_view::check_steps(const place& at) const {
 
 namespace {
 
-runtime::host_region checked_region(const array& from, const host_view& to, const place& at) {
+runtime::host_region checked_region(const array& from, const host_memory& to, const place& at) {
   if (to.type() != from.type() && !(from.type() == boolean && to.type() == u8))
     throw_type_error(fmt::format("copying elements of {} to host memory of {}", to_string(from.type()),
                                  to_string(to.type())),
@@ -72,7 +72,7 @@ runtime::host_region checked_region(const array& from, const host_view& to, cons
 
 }  // namespace
 
-runtime::host_region region_of(const const_host_view& v) {
+runtime::host_region region_of(const const_host_memory& v) {
   std::int64_t strides[max_rank];
   for (int k = 0; k < v.extents().rank(); ++k) strides[k] = v.step(k) * size_of(v.type());
   return runtime::strided_region(v.data(), v.type(), v.extents(),
@@ -103,15 +103,15 @@ void transfer::wait() {
   jit::throw_on_fault(where);
 }
 
-array from_host(const const_host_view& from, place at) { return from_host(from, default_device(), at); }
+array from_host(const const_host_memory& from, place at) { return from_host(from, default_device(), at); }
 
-array from_host(const const_host_view& from, const device& where, place at) {
+array from_host(const const_host_memory& from, const device& where, place at) {
   return array::adopt(jit::copy_in(where.impl(), region_of(from), from.type(), from.extents(), at).leave());
 }
 
-incoming from_host_async(const const_host_view& from, place at) { return from_host_async(from, default_device(), at); }
+incoming from_host_async(const const_host_memory& from, place at) { return from_host_async(from, default_device(), at); }
 
-incoming from_host_async(const const_host_view& from, const device& where, place at) {
+incoming from_host_async(const const_host_memory& from, const device& where, place at) {
   jit::started_copy copy;
   jit::node_ref n = jit::start_copy_in(where.impl(), region_of(from), from.type(), from.extents(), at, copy);
   jit::note_copy_in(where.impl(), copy.memory->bytes, at);
@@ -119,11 +119,11 @@ incoming from_host_async(const const_host_view& from, const device& where, place
   return {array::adopt(n.leave()), transfer(new transfer::state{std::move(copy)})};
 }
 
-void copy_to(const array& from, const host_view& to, place at) {
+void copy_to(const array& from, const host_memory& to, place at) {
   jit::copy_out(from.node(), checked_region(from, to, at), at);
 }
 
-transfer copy_to_async(const array& from, const host_view& to, place at) {
+transfer copy_to_async(const array& from, const host_memory& to, place at) {
   jit::started_copy copy = jit::start_copy_out(from.node(), checked_region(from, to, at), at);
   return copy.memory ? transfer(new transfer::state{std::move(copy)}) : transfer();
 }

@@ -6,6 +6,6 @@
 
 namespace sinter {
 
-runtime::host_region region_of(const const_host_view& v);
+runtime::host_region region_of(const const_host_memory& v);
 
 }  // namespace sinter

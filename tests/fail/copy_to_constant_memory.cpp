@@ -1,5 +1,5 @@
 // Memory that may not be written is no place to copy to.
-// expect: host_view
+// expect: host_memory
 #include <sinter/transfer.hpp>
 
 #include <span>
