@@ -10,6 +10,10 @@ struct foreign_buffer : buffer {
   bool writable = false;
   void (*give_back)(void*) = nullptr;
   void* context = nullptr;
+
+  // The pool of buffers has room for those alone.
+  static void* operator new(std::size_t bytes) { return ::operator new(bytes); }
+  static void operator delete(void* memory) noexcept { ::operator delete(memory); }
 };
 
 }  // namespace
