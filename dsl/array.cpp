@@ -5,8 +5,9 @@
 #include "dsl/record_internal.hpp"
 #include "jit/engine.hpp"
 #include "jit/fold/trace_recorder.hpp"
+#include "jit/transfers.hpp"
 #include "runtime/backend.hpp"
-#include "runtime/counters.hpp"
+#include "runtime/stream.hpp"
 
 #include <fmt/format.h>
 
@@ -15,21 +16,6 @@
 namespace sinter {
 
 using jit::op;
-
-namespace {
-
-jit::node* copied_node(const void* values, dtype type, const shape& extents) {
-  const auto bytes = static_cast<std::size_t>(checked_bytes(extents, type));
-  runtime::device& d = runtime::default_device();
-  runtime::reference<runtime::buffer> memory(runtime::make_buffer(d, bytes));
-  if (bytes > 0) {
-    d.copy_from_host(memory->data, values, bytes);
-    runtime::bump(runtime::count().bytes_to_device, bytes);
-  }
-  return jit::make_buffer_node(std::move(memory), type, extents, place{}).leave();
-}
-
-}  // namespace
 
 jit::node* array::empty_node() noexcept {
   // Shared by all empty arrays, and never freed: arrays of static storage may outlive any static of this file.
@@ -44,9 +30,10 @@ array::array(scalar number, place at)
     : node_(jit::make_scalar(number, number.type == u64 && number.as_u64 >> 63 == 0 ? i64 : number.type, at).leave()) {}
 
 array::array(const void* values, dtype type, const shape& extents, place at)
-    : node_(copied_node(values, type, extents)) {
-  node_->site = at;
-}
+    : node_(jit::copy_in(runtime::default_device(),
+                         runtime::contiguous_region(values, static_cast<std::size_t>(checked_bytes(extents, type))),
+                         type, extents, at)
+                .leave()) {}
 
 array::array(const array& other) noexcept : node_(other.node_) {
   if (node_) jit::retain(node_);

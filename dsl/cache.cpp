@@ -39,4 +39,12 @@ void precompile_all(std::span<const array* const> arrays) {
   jit::precompile(roots, {});
 }
 
+void set_compile_mode(compile_mode m) {
+  jit::current_options().compiling = m == compile_mode::async ? jit::compile_mode::async : jit::compile_mode::sync;
+}
+
+compile_mode get_compile_mode() {
+  return jit::compiles_later(jit::current_options()) ? compile_mode::async : compile_mode::sync;
+}
+
 }  // namespace sinter

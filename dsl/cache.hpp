@@ -47,6 +47,15 @@ template <class... Arrays>
 void precompile(const Arrays&... arrays);
 void precompile_all(std::span<const array* const> arrays);
 
+/// When kernels are compiled. `sync`: before the launch that needs them. `async`: in the background, as long as
+/// something slower can do the launch's work: a kernel in memory that knows less about layout and size, or on the cpu
+/// device, for small work, the interpreter. With neither, as in `sync`. Where the compiler fuses a multiplication with
+/// an addition, what runs meanwhile may round differently. What fails to compile in the background is told once, on the
+/// log, and what was slower stays. At first what SINTER_COMPILE says, else `sync`.
+enum class compile_mode : unsigned char { sync, async };
+void set_compile_mode(compile_mode m);
+compile_mode get_compile_mode();
+
 template <class... Arrays>
 void precompile(const Arrays&... arrays) {
   const array* list[] = {addressed(arrays)..., nullptr};

@@ -1,10 +1,12 @@
 #include "dsl/linear_algebra.hpp"
 
+#include "dsl/product_internal.hpp"
 #include "dsl/reduce_internal.hpp"
 #include "dsl/shape_ops.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace sinter {
@@ -13,23 +15,10 @@ using jit::op;
 
 namespace {
 
-/// Both operands in the dtype they are multiplied in, and the dtype of the result.
-struct factors {
-  array a, b;
-  dtype type;
-};
-
-factors factors_of(const array& a, const array& b, std::string_view operation, const place& at) {
-  const dtype type = jit::promote(a.type(), b.type(), operation, at);
-  const dtype work = is_integer_or_bool(type) ? type : working_type(type);
-  return {convert(a, work, at), convert(b, work, at), type};
-}
-
 /// Sums of products over axis `axis` of both, broadcast.
 array contracted(const array& a, const array& b, int axis, dtype type, const place& at) {
-  const array products = record(op::multiply, a, b, at);
-  const std::uint32_t bit = std::uint32_t{1} << (axis + products.rank());
-  return convert(reduced(op::reduce_sum, products, bit, false, at), type, at);
+  const int rank = std::max(a.rank(), b.rank());
+  return sum_of_products(a, b, std::uint32_t{1} << (axis + rank), type, at);
 }
 
 /// The matrix's rows, or its columns, or the vector's elements: what matmul pairs up.
@@ -46,10 +35,10 @@ array product(const array& a, const array& b, std::string_view operation, const 
   if (a.rank() == 0 || b.rank() == 0) fail("arrays without axes are no matrices");
   const std::int64_t columns = length(a, -1), rows = length(b, -2);
   if (columns != rows) fail(fmt::format("rows of {} elements, columns of {}", columns, rows));
+  if (a.rank() > 1 && b.rank() > 1) return matrix_product(a, b, operation, at);
   const factors f = factors_of(a, b, operation, at);
   if (b.rank() == 1) return contracted(f.a, f.b, -1, f.type, at);
-  const array right = a.rank() == 1 ? f.b : expand_dims(f.b, -3, at);
-  return contracted(expand_dims(f.a, -1, at), right, -2, f.type, at);
+  return contracted(expand_dims(f.a, -1, at), f.b, -2, f.type, at);
 }
 
 array magnitude(const array& x, const place& at) { return record(op::absolute, x, at); }
@@ -80,11 +69,8 @@ array matmul(const array& a, const array& b, place at) { return product(a, b, "m
 
 array dot(const array& a, const array& b, place at) {
   if (a.rank() == 0 || b.rank() == 0) return record(op::multiply, a, b, at);
-  if (a.rank() > 2 || b.rank() > 2)
-    throw_shape_error(
-        fmt::format("dot: shapes {} and {}, of more than 2 axes", to_string(a.extents()), to_string(b.extents())), at,
-        "matmul(a, b) takes stacks of matrices");
-  return product(a, b, "dot", at);
+  if (b.rank() <= 2) return product(a, b, "dot", at);
+  return contracted_axes(a, b, -1, -2, "dot", at);
 }
 
 array vdot(const array& a, const array& b, place at) {

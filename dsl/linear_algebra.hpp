@@ -1,8 +1,8 @@
-// Products and sizes of vectors and matrices, as broadcast products and sums: they fuse with what they are computed
-// from. Products of matrices are meant for small ones, no tiles are kept near the arithmetic. All are lazy: they record
-// and launch nothing; evaluated, each is one launch. Operands take their common dtype (type_error when there is none),
-// which the result has, too: integers wrap, and products of truth are "and", their sums "or". f16 and bf16 are computed
-// in f32 and rounded once. Shapes that don't fit are a shape_error at the line of the call.
+// Products and sizes of vectors and matrices. All are lazy: they record and launch nothing. Operands take their common
+// dtype (type_error when there is none), which the result has, too: integers wrap, products of truth are "and", their
+// sums "or". Small products, and those of vectors, are sums of broadcast products, which fuse with what they are
+// computed from; matrices of floats and complex numbers larger than about 32 x 32 x 32 go to a library (libraries.hpp).
+// Shapes that don't fit are a shape_error at the line of the call.
 #pragma once
 
 #include "array.hpp"
@@ -15,8 +15,8 @@ namespace sinter {
 /// the left is a row, on the right a column, whose axis the result lacks: [k], [.., k, m] -> [.., m]; [.., n, k], [k]
 /// -> [.., n]; [k], [k] -> []. Throws shape_error for arrays without axes, and when the k differ.
 array matmul(const array& a, const array& b, place at = place::here());
-/// The sum of products of two vectors, not conjugated: [k], [k] -> []. What matmul gives when one is a matrix, the
-/// product when one has no axes. Throws shape_error for higher ranks, where NumPy's dot and matmul differ.
+/// The sum of products of vectors, not conjugated: [k], [k] -> []; the product when one has no axes. Of more axes as
+/// NumPy's, where matmul pairs up stacks: [i.., k], [k] -> [i..]; [i.., k], [j.., k, m] -> [i.., j.., m].
 array dot(const array& a, const array& b, place at = place::here());
 /// sum(conj(a) * b) of all elements, in C order: any shapes of one size -> [].
 array vdot(const array& a, const array& b, place at = place::here());

@@ -4,6 +4,7 @@
 #include "dsl/print_internal.hpp"
 #include "jit/engine.hpp"
 #include "runtime/counters.hpp"
+#include "runtime/stream.hpp"
 
 #include <algorithm>
 #include <ostream>
@@ -31,7 +32,7 @@ shape shown_extents(const shape& full) {
 }
 
 /// Copies the shown parts, each a run of memory: the rest of a large array stays where it is.
-void copy_edges(const runtime::buffer& from, std::int64_t element, excerpt& e) {
+void copy_edges(runtime::buffer& from, std::int64_t element, excerpt& e) {
   int last = e.full.rank() - 1;  // the innermost elided axis; all inside it is shown
   std::int64_t block = element;
   while (!e.elided(last)) block *= e.full[last--];
@@ -46,8 +47,8 @@ void copy_edges(const runtime::buffer& from, std::int64_t element, excerpt& e) {
       offset += i * strides[k] * element;
     }
     const std::int64_t bytes = edge * block;
-    from.owner->copy_to_host(to, static_cast<const std::byte*>(from.data) + offset, static_cast<std::size_t>(bytes));
-    runtime::bump(runtime::count().bytes_to_host, static_cast<std::uint64_t>(bytes));
+    runtime::copy_to_host(to, from, static_cast<std::size_t>(offset), static_cast<std::size_t>(bytes));
+    runtime::count_copy_out(static_cast<std::uint64_t>(bytes));
     to += bytes;
     at[last] += edge;
     for (int k = last; k > 0 && at[k] == e.shown[k]; --k) {

@@ -92,35 +92,12 @@ array permuted_positions(const array& keys, std::int64_t n, const place& at) {
 
 // ---- choice ----
 
-/// How many of the ascending numbers [n] aren't above (or, `strictly`, are below) each of `x`, at most n - 1.
-array places_among(const array& ascending, const array& x, bool strictly, const place& at) {
-  using range_of_places = std::pair<array, array>;
-  const std::int64_t n = ascending.size();
-  const auto steps = static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(n - 1)));
-  const array none = zeros(x.extents(), i64, at);
-  const range_of_places all{none, full(x.extents(), n - 1, i64, at)};
-  return for_loop(
-             steps, all,
-             [&](const array&, const range_of_places& r) {
-               const array middle = record(op::shift_right, record(op::add, r.first, r.second, at), 1, at);
-               const array met = take(ascending, middle, 0, at);
-               const array passed = record(strictly ? op::less : op::less_equal, met, x, at);
-               const array open = record(op::less, r.first, r.second, at);
-               const array up = record(op::logical_and, open, passed, at);
-               const array down = record(op::logical_and, open, record(op::logical_not, passed, at), at);
-               return range_of_places{
-                   choose(up, input_of(record(op::add, middle, 1, at), at), input_of(r.first, at), at),
-                   choose(down, input_of(middle, at), input_of(r.second, at), at)};
-             },
-             at)
-      .first;
-}
-
 array weighted(const array& key, const array& weights, const shape& extents, const place& at) {
   const array running = cumsum(convert(weights, f64, at), 0, at);
   const array total = take(running, constant(weights.size() - 1, i64, at), 0, at);
   const array drawn = record(op::multiply, uniform(key, extents, f64, 0, 1, at), total, at);
-  return places_among(running, drawn, false, at);
+  // The last element has all that is left, whatever the total was rounded to.
+  return record(op::minimum, places_among(running, drawn, true, at), weights.size() - 1, at);
 }
 
 array weighted_once_each(const array& key, const array& weights, const shape& extents, const place& at) {
@@ -131,7 +108,7 @@ array weighted_once_each(const array& key, const array& weights, const shape& ex
              input_of(scalar(std::numeric_limits<double>::infinity()), at), at);
   const array in_order = sorted(waits, at);
   // The element that waits k-th shortest is choice k; elements that nothing chooses are not written.
-  const array place_of = places_among(in_order, waits, true, at);
+  const array place_of = places_among(in_order, waits, false, at);
   const array finite = record(op::isfinite, waits, at);
   const array written = choose(finite, input_of(place_of, at), input_of(scalar(n), at), at);
   array chosen = full({n + 1}, n, i64, at);  // what stays so is out of range for whoever takes it

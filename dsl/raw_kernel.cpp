@@ -5,6 +5,7 @@
 #include "jit/engine.hpp"
 #include "jit/raw/call.hpp"
 #include "runtime/counters.hpp"
+#include "runtime/stream.hpp"
 
 #include <fmt/format.h>
 
@@ -192,7 +193,11 @@ void raw_module::write_global(std::string_view name, const void* values, std::si
   if (g.bytes != bytes)
     throw_shape_error(fmt::format("{}: variable {} has {} bytes, {} given", program_->name(), name, g.bytes, bytes),
                       at);
-  if (bytes > 0) d.copy_from_host(g.address, values, bytes);
+  if (bytes == 0) return;
+  runtime::memory_use use(d);
+  use.writes(*g.order);
+  d.copy_from_host(g.address, values, bytes);
+  use.finished();
 }
 
 std::size_t raw_module::count_in_global(std::string_view name, std::size_t element_bytes, const place& at) const {
@@ -207,7 +212,11 @@ std::size_t raw_module::count_in_global(std::string_view name, std::size_t eleme
 void raw_module::read_global(std::string_view name, void* values, const place& at) const {
   runtime::device& d = usual_device();
   const jit::raw_global g = program_->variable(std::string(name), d, at);
-  if (g.bytes > 0) d.copy_to_host(values, g.address, g.bytes);
+  if (g.bytes == 0) return;
+  runtime::memory_use use(d);
+  use.reads(*g.order);
+  d.copy_to_host(values, g.address, g.bytes);
+  use.started();
 }
 
 }  // namespace sinter

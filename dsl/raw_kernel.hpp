@@ -168,7 +168,8 @@ class raw_kernel_base {
   /// Compiles for the device, unless that is done; throws compile_error.
   kernel_attributes attributes() const;
   kernel_attributes attributes(const sinter::device& d) const;
-  /// What the compiler said, warnings say; compiles, unless that is done. Empty on the cpu device.
+  /// What the compiler said, warnings say, also if that was when another process compiled the kernel; compiles, unless
+  /// that is done.
   std::string compile_log() const;
 
  protected:

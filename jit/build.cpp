@@ -1,5 +1,6 @@
 #include "jit/build.hpp"
 
+#include "jit/background.hpp"
 #include "jit/cache/bundle.hpp"
 #include "jit/cache/obtain.hpp"
 #include "jit/cache/settings.hpp"
@@ -71,18 +72,13 @@ compile_task task_of(kernel_list parts, const std::string& name, target_kind how
   for (const kernel* k : parts) instructions += k->body.size();
   r.large = instructions > large_kernel;
   if (!has_calls(parts)) return t;
-  if (how == target_kind::host)  // preambles say __device__, as CUDA wants it
-    r.options = {"-D__device__=", "-D__host__=", "-D__forceinline__=inline"};
+  if (how == target_kind::host)  // preambles say __device__, as CUDA wants it; warnings are kept as NVRTC's are
+    r.options = {"-D__device__=", "-D__host__=", "-D__forceinline__=inline", "-Wall", "-Wno-unknown-pragmas"};
   for (const kernel* k : parts)
     for (const call& u : k->calls)
       r.options.insert(r.options.end(), u.kernel->options.begin(), u.kernel->options.end());
   t.users_text = users_text(parts);
-  header_scan s = scan_headers(t.users_text, r.options, runtime::environment().include_path);
-  t.headers = std::move(s.headers);
-  t.can_be_kept = s.unknown.empty();
-  if (!t.can_be_kept)
-    runtime::log(level::info, fmt::format("kernel {} is not kept on disk, since what it includes can't be known: {}",
-                                          name, s.unknown));
+  note_headers(t);
   return t;
 }
 
@@ -100,8 +96,16 @@ bool is_settled(const cached_kernel& c) {
   return c.ready.load(std::memory_order_relaxed);
 }
 
-void finish(construction& c, std::unique_ptr<runtime::function> f, std::chrono::steady_clock::time_point start) {
-  c.kernel->function = std::move(f);
+/// Puts a kernel's code where it belongs. What the compiler said of the users' text goes to the log.
+image_loader loader_of(cached_kernel& k) {
+  return [&k](std::span<const std::byte> code, const program_notes& notes) {
+    k.function = k.key.where->load(code, k.name);
+    if (const std::string own = readable_log(notes.log, k.list); !own.empty())
+      runtime::log(level::info, fmt::format("compiling kernel {}:\n{}", k.name, own));
+  };
+}
+
+void finish(construction& c, std::chrono::steady_clock::time_point start) {
   c.kernel->ready.store(true, std::memory_order_release);
   const auto ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   if (dumps_kernel(dump::time, c.kernel->name))
@@ -128,10 +132,9 @@ bool begin(construction& c) {
   }
   c.task = task_of(k.list, k.name, k.key.how, *k.key.where);
   if (dumps_kernel(dump::source, k.name)) runtime::log(level::silent, "\n" + c.task.request.source);
-  if (current_cache_mode() != cache_mode::memory || has_bundles()) c.key = key_of(c.task);
-  auto f = find_kept(c.task, c.key, *k.key.where);
-  if (!f) return false;
-  finish(c, std::move(f), start);
+  c.key = key_of(c.task);
+  if (!find_kept(c.task, c.key, loader_of(k))) return false;
+  finish(c, start);
   return true;
 }
 
@@ -142,11 +145,26 @@ void complete(construction& c) noexcept {
   const std::lock_guard lock(k.building);
   try {
     if (is_settled(k)) return;
-    finish(c, compile_and_keep(c.task, c.key, *k.key.where), start);
+    compile_and_keep(c.task, c.key, loader_of(k));
+    finish(c, start);
   } catch (const compile_error& e) {
     if (!k.failure) k.failure = std::make_exception_ptr(with_places(e, k.list, k.name));
     c.failure = k.failure;
   } catch (...) { c.failure = std::current_exception(); }
+}
+
+/// The same in the background, where nobody waits for it.
+void complete_later(construction& c) noexcept {
+  if (c.kernel->key.how == target_kind::cuda && !nvrtc_version().empty()) wait_for_task_at_exit();
+  complete(c);
+  if (!c.failure) return;
+  try {
+    std::rethrow_exception(c.failure);
+  } catch (const std::exception& e) {
+    runtime::log(level::warning, fmt::format("compiling in the background: {}\n  something slower runs instead",
+                                             e.what()));
+  } catch (...) {
+  }
 }
 
 /// Compilers run beside each other: the host's are processes, NVRTC takes several threads.
@@ -167,11 +185,10 @@ void complete_all(std::vector<construction>& all) {
 }
 
 /// The targets of one kind of device among those asked for; its own without any.
-std::vector<std::string> targets_for(const cached_kernel& c, const std::string& own,
-                                     const std::vector<std::string>& all) {
+std::vector<std::string> targets_for(target_kind how, const std::string& own, const std::vector<std::string>& all) {
   std::vector<std::string> fitting;
   for (const std::string& t : all)
-    if (t.starts_with("x86-64") == (c.key.how == target_kind::host)) fitting.push_back(t);
+    if (t.starts_with("x86-64") == (how == target_kind::host)) fitting.push_back(t);
   if (fitting.empty()) fitting.push_back(own);
   return fitting;
 }
@@ -209,6 +226,30 @@ cached_kernel& find_kernel(kernel_list parts, runtime::device& d, const options&
   return current_cache_mode() == cache_mode::off ? add_unshared(key) : find_or_add(key);
 }
 
+cached_kernel* find_ready_kernel(kernel_list parts, runtime::device& d, const options& how) {
+  return find_ready({parts, &d, choose_target(d, how, has_calls(parts))});
+}
+
+cached_kernel& interpreted_kernel(kernel_list parts, runtime::device& d) {
+  cached_kernel& c = find_or_add({parts, &d, target_kind::interpreter});
+  const std::lock_guard lock(c.building);
+  if (c.ready.load(std::memory_order_relaxed)) return c;
+  for (const kernel& part : c.parts) verify(part);
+  c.name = kernel_name(c.list, stable_identity(c.list));
+  c.ready.store(true, std::memory_order_release);
+  return c;
+}
+
+bool ready_or_asked(cached_kernel& c) {
+  if (c.ready.load(std::memory_order_acquire)) return true;
+  if (c.asked.load(std::memory_order_relaxed)) return false;  // `building` may be taken for as long as that takes
+  const auto work = std::make_shared<construction>(construction{&c, {}, {}, nullptr});
+  if (begin(*work)) return true;
+  if (c.asked.exchange(true)) return false;
+  if (!run_in_background([work] { complete_later(*work); })) complete_later(*work);
+  return c.ready.load(std::memory_order_acquire);
+}
+
 void build_all(std::span<cached_kernel* const> kernels) {
   std::vector<construction> all;
   for (cached_kernel* k : kernels) {
@@ -235,13 +276,15 @@ void export_kernels(const std::string& path, const std::vector<std::string>& tar
           fmt::format("export_kernels: \"{}\" is no target\n  hint: targets are \"sm_90\" (GPUs of that kind), "
                       "\"compute_80\" (PTX for that kind and all later ones) and \"x86-64-v3\"",
                       t));
+  std::vector<compile_task> tasks = used_programs();
+  for (cached_kernel* c : all_kernels())
+    if (c->ready.load(std::memory_order_acquire) && c->function)
+      tasks.push_back(task_of(c->list, c->name, c->key.how, *c->key.where));
   std::map<std::string, std::string> entries;  // by file name: an order that doesn't depend on addresses; each once
-  for (cached_kernel* c : all_kernels()) {
-    if (!c->ready.load(std::memory_order_acquire) || !c->function) continue;
-    const compile_task t = task_of(c->list, c->name, c->key.how, *c->key.where);
+  for (const compile_task& t : tasks) {
     if (!t.can_be_kept) continue;
-    entry_key k = key_of(t);
-    for (const std::string& target : targets_for(*c, k.target, targets)) {
+    entry_key k = full_key_of(t);
+    for (const std::string& target : targets_for(t.how, k.target, targets)) {
       k.target = target;
       std::string& bytes = entries[file_name(k)];
       if (bytes.empty()) bytes = entry_for_export(t, k);

@@ -22,6 +22,15 @@ cached_kernel& find_kernel(kernel_list parts, runtime::device& d, const options&
 /// (again, for one that failed before); those that did not fail are ready then.
 void build_all(std::span<cached_kernel* const> kernels);
 
+/// The kernels as one, if that is in memory and ready; else null.
+cached_kernel* find_ready_kernel(kernel_list parts, runtime::device& d, const options& how);
+/// The interpreter's form of them, ready.
+cached_kernel& interpreted_kernel(kernel_list parts, runtime::device& d);
+
+/// True: ready, found on disk perhaps. Else it is compiled in the background; what fails there is told once, on the
+/// log.
+bool ready_or_asked(cached_kernel& c);
+
 /// One kernel, found and made ready.
 cached_kernel& ready_kernel(kernel_list parts, runtime::device& d, const options& how);
 

@@ -4,10 +4,17 @@
 #include "jit/flushes.hpp"
 #include "jit/fold/batch.hpp"
 #include "jit/fold/trace_recorder.hpp"
+#include "jit/recorder.hpp"
+#include "runtime/stream.hpp"
 
 namespace sinter::jit {
 
 constinit options shared_options;
+
+bool compiles_later(const options& how) {
+  if (how.compiling != compile_mode::automatic) return how.compiling == compile_mode::async;
+  return runtime::environment().compile_mode == "async";
+}
 
 namespace {
 
@@ -33,6 +40,7 @@ void evaluate(std::span<node* const> roots, const place& at) {
   bool pending = false;
   for (const node* r : roots) pending |= !r->values();
   if (!pending) return;
+  if (recorder* to = recorder::current()) return to->evaluate(roots, at);
   resolve(roots);
   batched_roots batched(roots);
   evaluate_folded(batched.roots(), at);
@@ -44,25 +52,27 @@ void precompile(std::span<node* const> roots, const place& at) {
   const batched_roots batched(roots);
   run_opaque(batched.roots(), current_options(), at);
   evaluation e;
-  const options how = current_options();
+  options how = current_options();
+  how.compiling = compile_mode::sync;
   if (e.plan(batched.roots(), how)) e.prepare(how);
 }
 
 void synchronize(device& d) {
   runtime::bump(runtime::count().synchronizations);
   d.synchronize();
-  throw_on_fault(d);
+  throw_on_fault_of_any(d);
 }
 
 void read(node* n, void* to, std::size_t bytes, const place& at) {
   if (!n->values()) note_flush(at);
   evaluate({&n, 1}, at);
+  refuse_recorded(n, at);
   if (bytes == 0) return;
   buffer* b = n->values();
   SINTER_CHECK(b && b->bytes >= bytes);
   runtime::bump(runtime::count().synchronizations);
-  runtime::bump(runtime::count().bytes_to_host, bytes);
-  b->owner->copy_to_host(to, b->data, bytes);
+  runtime::count_copy_out(bytes);
+  runtime::copy_to_host(to, *b, 0, bytes);
   throw_on_fault(*b->owner);
 }
 

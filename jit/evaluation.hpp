@@ -4,14 +4,15 @@
 
 #include "jit/build.hpp"
 #include "jit/faults.hpp"
-#include "jit/interpret.hpp"
+#include "jit/launcher.hpp"
 #include "jit/planning.hpp"
-#include "jit/schedule.hpp"
-#include "jit/scratch.hpp"
+#include "jit/steps.hpp"
+#include "jit/substitute.hpp"
 #include "runtime/log.hpp"
+#include "runtime/stream.hpp"
 
 #include <algorithm>
-#include <bit>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -48,6 +49,16 @@ class evaluation {
   /// False: everything is computed already.
   bool plan(std::span<node* const> roots, const options& how) { return plan_.run(roots, how); }
 
+  /// Between plan() and prepare(): makes a plan of one kernel run several iterations of the loop around it a launch. The
+  /// most that a launch runs then; 1: it can't.
+  std::int64_t make_steps(std::span<const stepped_state> states) {
+    if (plan_.launches.size() != 1 || plan_.launches[0].count != 1 || group_at(0).domain().size() == 0 ||
+        device_of(group_at(0)).kind() != runtime::device_kind::cuda || !sinter::jit::make_steps(lowered_at(0), states))
+      return 1;
+    return lowered_at(0).ir.steps;
+  }
+  void set_steps(std::int64_t steps) { sinter::jit::set_steps(lowered_at(0), steps); }
+
   /// Everything that can fail for the user's reasons, before anything runs.
   void prepare(const options& how) {
     if (runtime::wants(runtime::dump::groups)) dump_groups();
@@ -63,6 +74,7 @@ class evaluation {
       if (group_at(l.first).domain().size() > 0) p.kernel = &kernel_for(*p.where, how);
       launches_.push_back(p);
     }
+    if (!new_kernels_.empty() && compiles_later(how)) substitute_new(how);
     if (!new_kernels_.empty()) build_all(new_kernels_);
     for (std::uint32_t k = 0; k < plan_.values.entries.size(); ++k) {
       planned_values::entry& e = plan_.values.entries[k];
@@ -84,6 +96,27 @@ class evaluation {
            d = plan_.values.entries[d].next_to_drop)
         plan_.values.entries[d].memory = {};
     }
+    for (const prepared& p : launches_)
+      if (p.where->has_streams()) [[unlikely]]
+        current_stream(*p.where).close_point();
+  }
+
+  /// In place of launch(): tells a recorder of each launch, and has it say what memory is written.
+  template <class Recorder>
+  void record(Recorder& to) {
+    const auto memory_of = [this](const node* n) {
+      buffer* known = plan_.values.buffer_of(n);
+      return known ? known : plan_.values.find(n)->memory.get();
+    };
+    for (std::size_t l = 0; l < launches_.size(); ++l) {
+      const launch_range& range = plan_.launches[l];
+      provide_memory(range, [&](device& where, std::size_t bytes, const node& n) {
+        return to.new_memory(where, bytes, n);
+      });
+      if (!launches_[l].kernel) continue;
+      to.add_launch(*launches_[l].where, *launches_[l].kernel);
+      for (std::size_t k = range.first; k < range.first + range.count; ++k) to.add_part(lowered_at(k), memory_of);
+    }
   }
 
   void publish() {
@@ -93,19 +126,20 @@ class evaluation {
   }
 
   /// Once more what launch() did, on other memory: placeholders stand for `stand_ins`, and what is written gets memory
-  /// of `spare`. Into `list`, unless that is null.
+  /// of `spare`. Into `list`, unless that is null; `list_use` then learns what its launches use.
   void launch_again(std::vector<std::pair<const node*, buffer*>> stand_ins, spare_memory& spare,
-                    runtime::launch_list* list) {
+                    runtime::launch_list* list, runtime::memory_use* list_use) {
     plan_.values.stand_ins = std::move(stand_ins);
     for (planned_values::entry& e : plan_.values.entries) e.memory = {};
     spare_ = &spare;
-    list_ = list;
+    launcher_.list = list;
+    list_use_ = list_use;
     for (std::size_t l = 0; l < launches_.size(); ++l) {
       provide_memory(plan_.launches[l]);
       if (launches_[l].kernel) start(launches_[l], plan_.launches[l]);
     }
     spare_ = nullptr;
-    list_ = nullptr;
+    launcher_.list = nullptr;
   }
 
   std::size_t launch_count() const { return launches_.size(); }
@@ -137,6 +171,43 @@ class evaluation {
     return c;
   }
 
+  /// Takes something slower for launches whose kernels have to be compiled, where there is such a thing. The others'
+  /// stay in new_kernels_.
+  void substitute_new(const options& how) {
+    new_kernels_.clear();
+    for (std::size_t l = 0; l < launches_.size(); ++l) {
+      cached_kernel* const wanted = launches_[l].kernel;
+      if (!wanted || wanted->ready.load(std::memory_order_acquire)) continue;
+      cached_kernel* const slower = slower_kernel(launches_[l], plan_.launches[l], how);
+      if (!slower) {
+        if (std::ranges::find(new_kernels_, wanted) == new_kernels_.end()) new_kernels_.push_back(wanted);
+      } else if (!ready_or_asked(*wanted)) {
+        runtime::bump(runtime::count().substitutes);
+        launches_[l].kernel = slower;
+        if (slower->function) std::swap(lowered_at(plan_.launches[l].first), slower_);
+      }
+    }
+  }
+
+  /// What can do a launch's work at once, with slower_ as its numbers unless it is interpreted; null: nothing.
+  cached_kernel* slower_kernel(const prepared& p, const launch_range& l, const options& how) {
+    if (p.kernel->key.how == target_kind::host && !has_calls(p.kernel->list) && suits_interpreter(l))
+      return &interpreted_kernel(p.kernel->list, *p.where);
+    if (l.count > 1) return nullptr;
+    for (std::size_t k = 0; k < substitute_count; ++k) {
+      plan_.lower_again(l.first, less_specialised(how, k), slower_);
+      const kernel* const part[] = {&slower_.ir};
+      if (cached_kernel* const c = find_ready_kernel(part, *p.where, how); c && c->function) return c;
+    }
+    return nullptr;
+  }
+
+  bool suits_interpreter(const launch_range& l) {
+    double work = 0;
+    for (std::size_t k = l.first; k < l.first + l.count; ++k) work += interpreted_work(lowered_at(k).numbers);
+    return work <= most_interpreted_work;
+  }
+
   void note_uses(std::size_t k, std::size_t launch) {
     const auto use = [&](const node* n) {
       if (planned_values::entry* e = plan_.values.find(n)) e->last_use = std::max(e->last_use, launch);
@@ -157,6 +228,14 @@ class evaluation {
 
   /// Memory for what a launch writes, if it has none yet.
   void provide_memory(const launch_range& l) {
+    provide_memory(l, [this](device& where, std::size_t bytes, const node& n) {
+      return spare_ ? spare_->take(where, bytes)
+                    : reference<buffer>(make_buffer(where, bytes, {n.type, n.extents, n.site}));
+    });
+  }
+
+  template <class Make>
+  void provide_memory(const launch_range& l, const Make& make) {
     for (std::size_t k = l.first; k < l.first + l.count; ++k)
       for (const target& t : group_at(k).outputs) {
         planned_values::entry& e = *plan_.values.find(t.n);
@@ -167,110 +246,46 @@ class evaluation {
           continue;
         }
         const auto bytes = static_cast<std::size_t>(checked_bytes(t.n->extents, t.n->type));
-        e.memory = spare_ ? spare_->take(device_of(group_at(k)), bytes)
-                          : reference<buffer>(make_buffer(device_of(group_at(k)), bytes));
+        e.memory = make(device_of(group_at(k)), bytes, *t.n);
       }
   }
 
   void bind(device& where, lowered& l) {
     bind_pointers(
         l, [](void* v, const node* n) { return static_cast<planned_values*>(v)->memory_of(n); }, &plan_.values);
-    if (l.ir.split) bind_workspace(where, l);
+    if (l.ir.split) launcher_.bind_workspace(where, l.ir, l.numbers);
     if (l.check_sites.empty()) return;
     const std::size_t count = l.numbers.slots.size();  // the fault record and the launch's number come last
     l.numbers.slots[count - 2].as_pointer = where.fault_address();
     l.numbers.slots[count - 1].as_i64 = register_launch(l.check_sites);
   }
 
-  void bind_workspace(device& where, lowered& l) {
-    scratch_ = scratch_of(where, l.numbers.workspace_bytes, l.numbers.ticket_count);
-    for (std::size_t k = 0; k < l.ir.parameters.size(); ++k) {
-      slot& s = l.numbers.slots[k];
-      if (l.ir.parameters[k].kind == parameter_kind::workspace) s.as_pointer = scratch_.workspace;
-      if (l.ir.parameters[k].kind == parameter_kind::tickets) s.as_pointer = scratch_.tickets;
-      if (l.ir.parameters[k].kind == parameter_kind::phase) phase_ = &s;
-    }
-  }
-
   void start(const prepared& p, const launch_range& l) {
     const struct release {
-      scratch& s;
-      ~release() { s = {}; }
-    } after_launch{scratch_};
-    for (std::size_t k = l.first; k < l.first + l.count; ++k) bind(*p.where, lowered_at(k));
-    if (!spare_) runtime::bump(runtime::count().launches);
-    if (p.kernel->function && p.where->kind() == runtime::device_kind::cuda && l.count > 1) return start_parts(p, l);
+      launcher& s;
+      ~release() { s.release_scratch(); }
+    } after_launch{launcher_};
+    bound_.clear();
     for (std::size_t k = l.first; k < l.first + l.count; ++k) {
-      lowered& part = lowered_at(k);
-      std::int64_t number = static_cast<std::int64_t>(k - l.first);
-      pointers_.clear();
-      if (p.kernel->function && l.count > 1) pointers_.push_back(&number);
-      for (slot& s : part.numbers.slots) pointers_.push_back(&s);
-      const runtime::launch_shape shape = shape_of(part);
-      if (!p.kernel->function) start_interpreter(p.kernel->parts[k - l.first], shape);
-      else if (part.ir.split && p.where->kind() == runtime::device_kind::cpu) start_pieces(p, part, shape);
-      else issue(*p.where, *p.kernel->function, shape);
+      bind(*p.where, lowered_at(k));
+      bound_.push_back({&lowered_at(k).ir, &lowered_at(k).numbers});
     }
+    if (!spare_) runtime::bump(runtime::count().launches);
+    if (!p.where->has_streams()) [[likely]]
+      return launcher_.start(*p.where, *p.kernel, bound_);
+    runtime::memory_use own(*p.where);
+    runtime::memory_use& use = launcher_.list ? *list_use_ : own;
+    for (std::size_t k = l.first; k < l.first + l.count; ++k) name_memory(lowered_at(k), use);
+    launcher_.start(*p.where, *p.kernel, bound_);
+    if (!launcher_.list) use.started();
   }
 
-  void issue(device& where, runtime::function& f, const runtime::launch_shape& shape) {
-    if (list_) list_->add(f, pointers_, shape);
-    else where.launch(f, pointers_, shape);
-  }
-
-  static runtime::launch_shape shape_of(const lowered& l) {
-    const arguments& a = l.numbers;
-    if (l.ir.over == distribution::elements)
-      return schedule(a.rows, a.inner + a.lead, l.ir.lanes, a.cost, 0, a.blocks_over);
-    return schedule_loops(a, l.ir.threads);
-  }
-
-  /// Host: the pieces first, beside each other, then what needs them all.
-  void start_pieces(const prepared& p, const lowered& l, const runtime::launch_shape& shape) {
-    runtime::launch_shape pieces = shape;
-    pieces.cost = static_cast<int>(std::max<std::int64_t>(shape.cost / l.numbers.pieces, 1));
-    pieces.rows = shape.rows * l.numbers.pieces;
-    if (l.ir.over == distribution::rows) {
-      pieces.rows *= shape.inner;
-      pieces.inner = 1;
+  void name_memory(const lowered& l, runtime::memory_use& use) const {
+    for (const pending_pointer& q : l.pointers) {
+      buffer& b = plan_.values.place_of(q.source);
+      if (l.ir.parameters[q.parameter].kind == parameter_kind::output) use.writes(b);
+      else use.reads(b);
     }
-    phase_->as_i64 = static_cast<std::int64_t>(launch_phase::piece);
-    p.where->launch(*p.kernel->function, pointers_, pieces);
-    phase_->as_i64 = static_cast<std::int64_t>(launch_phase::rest);
-    p.where->launch(*p.kernel->function, pointers_, shape);
-  }
-
-  void start_interpreter(const kernel& ir, const runtime::launch_shape& shape) {
-    void* const* arguments = pointers_.data();
-    runtime::parallel_for(shape, [&ir, arguments](std::int64_t r0, std::int64_t r1, std::int64_t i0, std::int64_t i1) {
-      interpret(ir, arguments, r0, r1, i0, i1);
-    });
-  }
-
-  /// One cuda launch: every part has blocks of its own, and is told how they lie over its domain.
-  void start_parts(const prepared& p, const launch_range& l) {
-    constexpr int threads = 256;
-    shapes_.assign(l.count * 3, 0);
-    pointers_.clear();
-    runtime::launch_shape all;
-    all.block[0] = threads;
-    all.grid[0] = 0;
-    for (std::size_t k = 0; k < l.count; ++k) {
-      lowered& part = lowered_at(l.first + k);
-      const arguments& a = part.numbers;
-      const bool loops = part.ir.over != distribution::elements;
-      const runtime::launch_shape own =
-          loops ? schedule_loops(a, threads) : schedule(a.rows, a.inner + a.lead, part.ir.lanes, a.cost, threads, a.blocks_over);
-      const int numbers[] = {static_cast<int>(own.grid[0]), static_cast<int>(own.grid[1]),
-                             std::countr_zero(own.block[0])};
-      for (std::size_t j = 0; j < 3; ++j) {
-        shapes_[3 * k + j] = numbers[j];
-        pointers_.push_back(&shapes_[3 * k + j]);
-      }
-      for (slot& s : part.numbers.slots) pointers_.push_back(&s);
-      all.grid[0] += own.grid[0] * own.grid[1];
-    }
-    issue(*p.where, *p.kernel->function, all);
   }
 
   void dump_groups() const {
@@ -286,12 +301,11 @@ class evaluation {
   std::vector<prepared> launches_;
   std::vector<const kernel*> parts_;
   std::vector<cached_kernel*> new_kernels_;  ///< of the launches, those to build
-  std::vector<void*> pointers_;
-  std::vector<int> shapes_;  ///< of the parts of one cuda launch
-  scratch scratch_;          ///< of the launch about to be asked for
-  slot* phase_ = nullptr;    ///< of the host kernel about to run in pieces
-  spare_memory* spare_ = nullptr;           ///< of a loop that launches again and again
-  runtime::launch_list* list_ = nullptr;    ///< likewise: where its launches go
+  lowered slower_;                           ///< of a launch, for another kernel than its own
+  std::vector<bound_part> bound_;            ///< of the launch about to be asked for
+  launcher launcher_;
+  spare_memory* spare_ = nullptr;            ///< of a loop that launches again and again
+  runtime::memory_use* list_use_ = nullptr;  ///< what the launches of a list use
 };
 
 }  // namespace sinter::jit

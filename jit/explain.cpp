@@ -7,7 +7,6 @@
 #include "jit/loops.hpp"
 #include "jit/opaque.hpp"
 #include "jit/planning.hpp"
-#include "jit/raw/call.hpp"
 
 #include <fmt/format.h>
 
@@ -111,15 +110,16 @@ class stand_ins {
   std::vector<node_ref> results_;
 };
 
-/// A raw kernel, and what has to be computed and stored before it runs.
-std::string describe_raw_kernel(const node* n, const options& how) {
-  std::string text = fmt::format("{} at {}:{}, opaque to fusion\n", describe_launch(n), n->site.file, n->site.line);
+/// A raw kernel or a library's function, and what has to be computed and stored before it runs.
+std::string describe_launch(const node& n, const options& how) {
+  const opaque_call& call = *n.facts->launch;
+  std::string text = fmt::format("{} at {}:{}, opaque to fusion\n", call.describe(), n.site.file, n.site.line);
   std::vector<node*> pending;
-  for (node* x : n->operands()) {
+  for (node* x : call.needs(n)) {
     if (x->values()) continue;
     pending.push_back(x);
-    text += fmt::format("cut after {} {} at {}:{}: raw kernel: {} reads it from memory\n", info(x->code).name,
-                        sinter::to_string(x->extents), x->site.file, x->site.line, n->facts->launch->entry->name);
+    text += fmt::format("cut after {} {} at {}:{}: {} reads it from memory\n", info(x->code).name,
+                        sinter::to_string(x->extents), x->site.file, x->site.line, call.name());
   }
   return pending.empty() ? text : text + describe_plan(pending, how);
 }
@@ -138,7 +138,7 @@ std::string explain(std::span<node* const> wanted) {
   std::string text = std::move(loops.text);
   stand_ins computed;
   for (node_ref& n : opaque_below(roots)) {
-    if (n->code == op::launch) text += describe_raw_kernel(n.get(), how) + "\n";
+    if (n->code == op::launch) text += describe_launch(*n, how) + "\n";
     else if (n->code == op::lone_call) text += describe_lone_call(*n);
     else if (n->code == op::repeat)
       text += fmt::format("loop of {} iterations over whole arrays at {}:{}, opaque to fusion\n\n",

@@ -19,10 +19,15 @@ constexpr int most_repeated_cost = 256;
 
 void planner::run(std::span<node* const> roots, const options& how, std::span<const decision> decided, plan& out) {
   how_ = how;
-  decided_ = decided;
+  decided_.clear();
+  for (const decision& d : decided) {
+    const auto what = static_cast<std::uint32_t>(d.how);
+    decided_.set(decided_.at(d.n, what), d.n, what, 1);
+  }
   plan_ = &out;
   items_.clear();
   where_.clear();
+  now_ = 0;
   for (node* r : roots) collect(r);
   count_uses();
   for (node* r : roots)
@@ -59,7 +64,7 @@ void planner::collect(node* root) {
     epoch_map::entry& e = where_.at(n);
     if (!where_.holds(e)) {
       where_.set(e, n, 0, static_cast<std::uint32_t>(items_.size()));
-      items_.push_back({n});
+      items_.emplace_back(n);
       plan_->has_pieces |= n->code == op::update || n->code == op::join;
     }
     stack.pop_back();
@@ -85,7 +90,7 @@ void planner::count_uses() {
       item& source = items_[at(x)];
       const bool moved = moves_elements(i.n, k);
       ++(moved ? source.moved_uses : source.direct_uses);
-    source.shifted_uses += !keeps_rows(i.n, k);
+      source.shifted_uses += !keeps_rows(i.n, k);
       source.repeated |= moved && !is_piece(i.n, k) && i.n->extents.size() > x->extents.size();
     }
 }
@@ -93,12 +98,30 @@ void planner::count_uses() {
 /// Everything about item k that its operands decide; stores operands where fusing them would cost too much.
 void planner::weigh(std::uint32_t k) {
   item& i = items_[k];
+  i.home = {};
+  ++plan_->visits;
+  if (is_weighed(i)) return;
+  const item_weights before = i;
+  weigh_anew(i);
+  i.weighed = ++now_;
+  // A view also tells its users of what is below it.
+  if (static_cast<const item_weights&>(i) != before || i.n->code == op::view || i.n->code == op::reshape) i.changed = i.weighed;
+}
+
+/// Whether weighing it again would find the same.
+bool planner::is_weighed(const item& i) {
+  return i.weighed != 0 && std::ranges::none_of(i.n->operands(), [&](const node* x) {
+    return !x->values() && items_[at(x)].changed > i.weighed;
+  });
+}
+
+void planner::weigh_anew(item& i) {
   if (is_decided(i.n, decision::what::store)) mark(i, cut_reason::overlap);
+  if (is_decided(i.n, decision::what::cut)) mark(i, cut_reason::operations);
   if (i.n->code == op::scatter) mark(i, cut_reason::scatter);
   if (writes_trail(i)) mark(i, cut_reason::loop);
   keep_options_apart(i);
   store_read_anywhere(i);
-  i.home = {};
   open_rows(i);
   sum_operands(i);
   if (i.n->code == op::join && i.wanted && pieces_alike(i.n)) return;  // pieces are placed one by one
@@ -177,23 +200,31 @@ std::int32_t planner::own_operations(const node* n) {
   return n->code == op::join ? 4 * n->operand_count : 1;
 }
 
-/// What the nodes of walk_ need together, each value counted once; false when that is far past the limits.
-bool planner::count_walk(std::int32_t& operations, std::int32_t& inputs) {
+/// Adds what a node takes by itself to the counts, and its operands, where it is computed, to walk_.
+void planner::tally(node* n, std::int32_t& operations, std::int32_t& inputs) {
+  if (in_memory(n)) {
+    ++operations;
+    ++inputs;
+    return;
+  }
+  operations += own_operations(n);
+  walk_.insert(walk_.end(), n->operands().begin(), n->operands().end());
+}
+
+/// What the nodes of walk_ need together, each value counted once, but for what the group `beside` has counted; false
+/// when that is far past the limits.
+bool planner::count_walk(std::int32_t& operations, std::int32_t& inputs, const open_group* beside) {
   seen_.clear();
   operations = inputs = 0;
   for (std::size_t k = 0; k < walk_.size(); ++k) {
     if (operations > 2 * how_.max_operations) return false;
+    ++plan_->visits;
     node* n = walk_[k];
+    if (beside && counted_.find(n, static_cast<std::uint32_t>(beside->index))) continue;
     epoch_map::entry& e = seen_.at(n);
     if (seen_.holds(e)) continue;
     seen_.set(e, n, 0, 1);
-    if (in_memory(n)) {
-      ++operations;
-      ++inputs;
-      continue;
-    }
-    operations += own_operations(n);
-    for (node* x : n->operands()) walk_.push_back(x);
+    tally(n, operations, inputs);
   }
   return true;
 }
@@ -261,6 +292,7 @@ void planner::store_if_costly(item& i) {
 void planner::mark(item& i, cut_reason why) {
   if (i.stored) return;
   i.stored = true;
+  i.changed = ++now_;
   if (!i.wanted) plan_->cuts.push_back({i.n, why});
 }
 

@@ -23,10 +23,11 @@ struct cut {
   cut_reason why;
 };
 
-/// What lowering found out: in the next plan, `n` gets memory of its own, or is stored before it is written elsewhere.
+/// What lowering found out: in the next plan, `n` gets memory of its own, is stored before it is written elsewhere, or
+/// because a kernel would be too large.
 struct decision {
   const node* n;
-  enum class what : std::uint8_t { copy, store } how;
+  enum class what : std::uint8_t { copy, store, cut } how;
 };
 
 /// Reused from one evaluation to the next, so that a warm one allocates nothing: only groups()[..) are meant.
@@ -43,12 +44,14 @@ struct plan {
   void clear() {
     cuts.clear();
     count = 0;
+    visits = 0;
     has_pieces = false;
     in_memory.clear();
   }
 
   std::vector<group> pool;
   std::size_t count = 0;
+  std::uint64_t visits = 0;  ///< how often making it looked at a node
   bool has_pieces = false;  ///< updates or joins are among what is computed
   epoch_map in_memory;  ///< nodes that readers of later levels find stored
 };

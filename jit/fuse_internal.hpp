@@ -16,19 +16,14 @@ struct launch_home {
   std::uint32_t item = nobody, level = 0;
 };
 
-struct item {
-  node* n;
-  std::uint32_t direct_uses = 0;   ///< by operations that need just the same element
-  std::uint32_t moved_uses = 0;    ///< through views, broadcasts, gathers, reductions
+/// What weighing an item finds; those who use it are weighed by this.
+struct item_weights {
   std::int32_t operations = 1;     ///< upper bound of instructions to compute it from stored values
   std::int32_t inputs = 0;         ///< likewise, stored values read
   std::int32_t work = 0;           ///< instructions that one element runs: of pieces it takes one
   std::int32_t cost = 0;
   std::uint32_t level = 0;         ///< levels of launches before its own
-  bool wanted = false;             ///< a root: written to memory, but may be computed within its readers as well
   bool stored = false;             ///< written to memory and read from there
-  bool repeated = false;           ///< some use computes its elements several times
-  std::uint32_t shifted_uses = 0;  ///< moved ones that read it elsewhere than at the elements of one broadcast
   // Reductions and scans that run in the launch of whoever uses this (rows.cpp):
   bool reduces = false;            ///< there are some
   enum : std::uint8_t { no_loop, at_own_element, elsewhere } iterates = no_loop;  ///< it runs the loop of an
@@ -39,10 +34,23 @@ struct item {
   std::uint8_t nesting = 0;        ///< loops in their loops
   std::uint8_t passes = 0;         ///< loops over the same, one after another
   std::int64_t trips = 1;          ///< iterations of the longest
-  launch_home home = {};           ///< the launch that would run them
+  const node* alone = nullptr;     ///< the call, with compiler options of its own, that it is a result of
+  bool operator==(const item_weights&) const = default;
+};
+
+struct item : item_weights {
+  explicit item(node* n_) : n(n_) {}
+  node* n;
+  std::uint32_t direct_uses = 0;   ///< by operations that need just the same element
+  std::uint32_t moved_uses = 0;    ///< through views, broadcasts, gathers, reductions
+  std::uint32_t shifted_uses = 0;  ///< moved ones that read it elsewhere than at the elements of one broadcast
+  bool wanted = false;             ///< a root: written to memory, but may be computed within its readers as well
+  bool repeated = false;           ///< some use computes its elements several times
+  launch_home home = {};           ///< the launch that would run its reductions
   bool releases = false;           ///< this evaluation ends its use of its operands
   std::uint32_t references = 0;    ///< of n, by operands of items that release
-  const node* alone = nullptr;     ///< the call, with compiler options of its own, that it is a result of
+  std::uint64_t weighed = 0;       ///< when it was weighed last; 0: never
+  std::uint64_t changed = 0;       ///< when its weights changed last
 };
 
 class planner {
@@ -52,8 +60,10 @@ class planner {
  private:
   struct open_group {
     std::size_t index;
-    std::int32_t operations, inputs;
+    std::int32_t operations, inputs;  ///< upper bounds
     const node* alone;
+    std::size_t counted = 0;          ///< outputs whose nodes are in counted_
+    std::int32_t counted_operations = 0, counted_inputs = 0;
   };
 
   std::uint32_t at(const node* n) { return *where_.find(n); }
@@ -65,11 +75,14 @@ class planner {
   static bool is_piece(const node* user, std::size_t operand);
   void count_uses();
   void weigh(std::uint32_t k);
+  bool is_weighed(const item& i);
+  void weigh_anew(item& i);
   void keep_options_apart(item& i);
   void store_read_anywhere(item& i);
   void sum_operands(item& i);
   static std::int32_t own_operations(const node* n);
-  bool count_walk(std::int32_t& operations, std::int32_t& inputs);
+  void tally(node* n, std::int32_t& operations, std::int32_t& inputs);
+  bool count_walk(std::int32_t& operations, std::int32_t& inputs, const open_group* beside = nullptr);
   void count_exactly(item& i);
   bool cut_largest_operand(item& i);
   item* storable(node* x);
@@ -115,7 +128,10 @@ class planner {
   bool same_domain(const group& g, const target& t);
   void count_target(const target& t, std::int32_t& operations, std::int32_t& inputs);
   void walk_target(const target& t);
-  bool joins(open_group& o, const target& t, std::uint32_t level, const open_group& asked);
+  bool may_join(const open_group& o, const target& t, std::uint32_t level, const open_group& asked);
+  bool fits_limits(std::int32_t operations, std::int32_t inputs) const;
+  bool joins(open_group& o, const target& t, const open_group& asked, int& tries);
+  void count_outputs(open_group& o);
 
   // reuse.cpp: memory
   static bool only_leads_on(const item& i);
@@ -126,17 +142,19 @@ class planner {
   void take(node* giver);
   node* last_reader_of(const item& i);
   bool gives_whole(const node* taker, const node* x);
-  bool is_decided(const node* n, decision::what how) const;
+  bool is_decided(const node* n, decision::what how);
 
   options how_;
   plan* plan_ = nullptr;
+  std::uint64_t now_ = 0;    ///< counts weighings and what is stored
   bool stale_ = false;       ///< something was stored after what reads it had been weighed
   std::vector<item> items_;  ///< operands before users
   epoch_map where_;          ///< node -> its item
   epoch_map seen_;
   std::vector<node*> walk_;
   std::vector<open_group> open_;
-  std::span<const decision> decided_;
+  epoch_map counted_;        ///< (node, group): it is among what the group's outputs need
+  epoch_map decided_;          ///< (node, decision::what)
   std::ptrdiff_t stored_count_ = 0;
   static constexpr std::uint32_t is_taken = 1, is_moved = 2;
   epoch_map leaves_;           ///< evaluated operands: references by items that release; extra: taken, moved

@@ -1,12 +1,15 @@
 #include "jit/graph.hpp"
 
 #include "jit/engine.hpp"
+#include "jit/faults.hpp"
 #include "jit/fold/trace_recorder.hpp"
 #include "jit/graph_internal.hpp"
 #include "jit/loops.hpp"
+#include "jit/transfers.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/counters.hpp"
 #include "runtime/log.hpp"
+#include "runtime/stream.hpp"
 
 #include <fmt/format.h>
 
@@ -421,11 +424,23 @@ node_ref make_convert(node* source, dtype type, const place& at) {
 node_ref move_to(node* source, runtime::device& d, const place& at) {
   if (runtime::device* from = owner_of(source); !from || from == &d) return node_ref::share(source);
   const auto bytes = static_cast<std::size_t>(checked_bytes(source->extents, source->type));
-  const std::unique_ptr<std::byte[]> staging(new std::byte[bytes]);
   evaluate({&source, 1}, at);
-  if (bytes > 0) read(source, staging.get(), bytes, at);
-  reference<runtime::buffer> values(runtime::make_buffer(d, bytes));
-  if (bytes > 0) d.copy_from_host(values->data, staging.get(), bytes);
+  const reference<runtime::buffer> have = reference<runtime::buffer>::share(source->values());
+  reference<runtime::buffer> values(runtime::make_buffer(d, bytes, {source->type, source->extents, at}));
+  if (bytes > 0) {
+    // The memory of the cpu device is host memory.
+    const bool from_cpu = have->owner->kind() == runtime::device_kind::cpu;
+    const bool to_cpu = d.kind() == runtime::device_kind::cpu;
+    const std::unique_ptr<std::byte[]> between(from_cpu || to_cpu ? nullptr : new std::byte[bytes]);
+    void* const host = from_cpu ? have->data : to_cpu ? values->data : between.get();
+    if (!from_cpu) read(source, host, bytes, at);
+    else throw_on_fault(*have->owner);
+    if (!to_cpu) {
+      runtime::copy_from_host(*values, host, bytes);
+      runtime::count_copy_in(bytes);
+      note_copy_in(d, bytes, at);
+    }
+  }
   return make_buffer_node(std::move(values), source->type, source->extents, at);
 }
 

@@ -39,7 +39,7 @@ using gather_axes = short_list<gather_axis, max_rank>;
 
 struct user_kernel;  // jit/user_kernel.hpp
 struct loop_body;    // jit/loops.hpp
-struct raw_call;     // jit/raw/call.hpp
+class opaque_call;   // jit/opaque.hpp
 class statement_trace;  // jit/fold/trace_recorder.hpp
 
 /// The rare facts of a node, by op: view, update, gather, scatter, join, reductions, scans, call.
@@ -56,7 +56,7 @@ struct attribute {
                                       ///< (output_of())
   const user_kernel* kernel = nullptr;        ///< call, reduce_call
   std::shared_ptr<const loop_body> loop;      ///< iterate, repeat
-  std::shared_ptr<const raw_call> launch;     ///< launch
+  std::shared_ptr<const opaque_call> launch;  ///< launch
   std::shared_ptr<statement_trace> trace;     ///< trace; traced: `output` is the variable's slot
   axis_maps view;                     ///< view, update: one per source axis, over the result's (the new values') axes
   gather_axes gather;                 ///< gather, scatter: one per source axis, likewise

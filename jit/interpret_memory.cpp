@@ -80,6 +80,7 @@ void machine::report(std::uint32_t ordinal, std::int64_t wanted, std::int64_t si
   fault_->size = size;
   const std::uint32_t inner = kernel_->domain_rank - 1;
   fault_->position = row_ * extents_[inner] + counters_[inner] + (lane_dim_ == inner ? lane : 0);
+  std::atomic_ref(fault_->set).store(2, std::memory_order_release);
 }
 
 void machine::in_range(const inst& i, value v) {

@@ -18,6 +18,7 @@ void kernel::clear() {
   dims.clear();
   loops.clear();
   staged.clear();
+  stepped.clear();
   calls.clear();
   iterations.clear();
   call_operands.clear();
@@ -31,6 +32,7 @@ void kernel::clear() {
   kept = 0;
   whole = 0;
   unrolled = 0;
+  steps = 0;
   threads = 256;
   origins.clear();
 }
@@ -124,7 +126,9 @@ class verifier {
   void check_distribution() const {
     const kernel& k = kernel_;
     const bool shared = k.over == distribution::rows || k.over == distribution::columns;
-    expect_table(shared || k.over == distribution::elements, "no such distribution");
+    expect_table(shared || k.over == distribution::elements || k.over == distribution::steps, "no such distribution");
+    expect_table((k.over == distribution::steps) == (k.steps > 0), "iterations belong to windows");
+    for (const step_access& a : k.stepped) expect_table(a.access < k.accesses.size(), "a state's access");
     expect_table(!shared || std::ranges::any_of(k.loops, [](const loop_dims& l) { return l.serial == 0; }),
                  "no loops to distribute");
     expect_table(k.split == 0 || (k.split == 1 && shared), "split loops belong to teams of threads");

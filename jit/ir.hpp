@@ -101,6 +101,12 @@ struct staged_rows {
   std::uint32_t pitch;
 };
 
+/// distribution::steps: what is read or written of a state of the loop, `rows` and `columns` from an element's own place.
+struct step_access {
+  std::uint32_t access, state;
+  std::int32_t rows, columns;
+};
+
 /// A user's index checked against an extent: [-size, size).
 struct check {
   static constexpr std::uint32_t none = 0xffffffffu;  ///< of a `proceed`: an element may leave at any time
@@ -153,6 +159,7 @@ enum class parameter_kind : std::uint8_t {
   workspace,    ///< pointer: what the pieces found
   tickets,      ///< pointer: u32 counters, zero before and after each launch (cuda)
   phase,        ///< i64, host: launch_phase
+  steps,        ///< i64: iterations that a launch runs (distribution::steps)
 };
 
 /// What a host function does with loops that are split: all of it, one piece (its number comes as the row), or the rest
@@ -165,6 +172,7 @@ enum class distribution : std::uint8_t {
   rows,      ///< a team of threads takes an element of the domain, and shares the iterations of its loops
   columns,   ///< threads side by side take neighbours along the domain's inner dim, and those below share the
              ///< iterations
+  steps,     ///< cuda: blocks take windows of the domain, and run several iterations of a loop around it (jit/steps.hpp)
 };
 
 struct parameter {
@@ -184,6 +192,7 @@ struct kernel {
   std::vector<dim> dims;
   std::vector<loop_dims> loops;
   std::vector<staged_rows> staged;
+  std::vector<step_access> stepped;
   std::vector<call> calls;
   std::vector<iteration> iterations;
   std::vector<value> call_operands;
@@ -200,6 +209,7 @@ struct kernel {
                                ///< number
   std::uint8_t whole = 0;      ///< rows, cuda: 1: the outermost loops' innermost extents are multiples of `lanes`
   std::uint8_t unrolled = 0;   ///< rows, cuda: if not 0, loops are short, and a thread runs those of so many elements
+  std::uint8_t steps = 0;      ///< most iterations of a launch
   std::uint16_t threads = 256; ///< of a cuda block
   /// By instruction, when there are loops: equal numbers are one value, at the same iteration of loops over the same
   /// dims.

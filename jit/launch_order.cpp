@@ -16,7 +16,7 @@ bool overwrites(const plan& p) {
 
 }  // namespace
 
-bool launch_order::arrange(const plan& p, const std::deque<lowered>& l, std::vector<decision>& decided) {
+bool launch_order::arrange(const plan& p, const std::deque<lowered>& l, bool all, std::vector<decision>& decided) {
   order_.clear();
   const auto count = static_cast<std::uint32_t>(p.count);
   if (!overwrites(p)) {
@@ -25,36 +25,62 @@ bool launch_order::arrange(const plan& p, const std::deque<lowered>& l, std::vec
   }
   collect_edges(p, l);
   waits_for_.assign(count, 0);
+  is_placed_.assign(count, false);
+  ready_.clear();
   for (const edge& e : edges_) ++waits_for_[e.after];
-  std::vector<std::uint32_t> ready;  // a heap: the plan's order wherever nothing speaks against it
+  std::ranges::sort(edges_, {}, &edge::before);
+  for (std::uint32_t g = 0; g < count; ++g)
+    if (waits_for_[g] == 0) ready_.push_back(g);
+  const std::size_t before = decided.size();
+  for (;;) {
+    put_in_order(p);
+    if (order_.size() == count) return decided.size() == before;
+    if (!give_memory(p, all, decided)) throw_internal_error("launches wait for each other");
+  }
+}
+
+/// All that wait for nothing, and who waited for them.
+void launch_order::put_in_order(const plan& p) {
   const auto takes = [&](std::uint32_t g) {
     return std::ranges::any_of(p.groups()[g].outputs, [](const target& t) { return t.giver != nullptr; });
   };
   // What overwrites memory comes as late as it can: until then a failure leaves everything as it was.
   const auto later = [&](std::uint32_t a, std::uint32_t b) { return std::pair(takes(a), a) > std::pair(takes(b), b); };
-  const auto add_ready = [&](std::uint32_t g) {
-    ready.push_back(g);
-    std::ranges::push_heap(ready, later);
-  };
-  std::ranges::sort(edges_, {}, &edge::before);
-  for (std::uint32_t g = 0; g < count; ++g)
-    if (waits_for_[g] == 0) add_ready(g);
-  while (!ready.empty()) {
-    std::ranges::pop_heap(ready, later);
-    const std::uint32_t g = ready.back();
-    ready.pop_back();
+  std::ranges::make_heap(ready_, later);
+  while (!ready_.empty()) {
+    std::ranges::pop_heap(ready_, later);
+    const std::uint32_t g = ready_.back();
+    ready_.pop_back();
     order_.push_back(g);
+    is_placed_[g] = true;
     for (const edge& e : std::ranges::equal_range(edges_, g, {}, &edge::before))
-      if (--waits_for_[e.after] == 0) add_ready(e.after);
-  }
-  if (order_.size() == count) return true;
-  for (std::uint32_t g = 0; g < count; ++g)
-    for (const target& t : p.groups()[g].outputs)
-      if (waits_for_[g] > 0 && t.giver) {
-        decided.push_back({t.n, decision::what::copy});
-        return false;
+      if (--waits_for_[e.after] == 0) {
+        ready_.push_back(e.after);
+        std::ranges::push_heap(ready_, later);
       }
-  throw_internal_error("launches wait for each other");
+  }
+}
+
+/// Decides that one of those who wait for readers of the memory that they are to take over gets memory of its own, or
+/// all of them. The order goes on as if it had, so that other circles are found at once: a new plan for each takes
+/// long.
+bool launch_order::give_memory(const plan& p, bool all, std::vector<decision>& decided) {
+  const std::size_t before = decided.size();
+  for (std::uint32_t g = 0; g < p.count; ++g)
+    for (const target& t : p.groups()[g].outputs) {
+      if (is_placed_[g] || !t.giver) continue;
+      bool waited = false;
+      std::erase_if(edges_, [&](const edge& e) {
+        const bool frees = e.taker == t.n && !is_placed_[e.before];
+        if (frees && --waits_for_[e.after] == 0) ready_.push_back(e.after);
+        waited |= frees;
+        return frees;
+      });
+      if (!waited) continue;
+      decided.push_back({t.n, decision::what::copy});
+      if (!all) return true;
+    }
+  return decided.size() > before;
 }
 
 namespace {
@@ -84,8 +110,8 @@ void launch_order::collect_edges(const plan& p, const std::deque<lowered>& l) {
   uses_.clear();
   writers_.clear();
   readers_.clear();
-  const auto connect = [&](std::uint32_t before, std::uint32_t after) {
-    if (before != after) edges_.push_back({before, after});
+  const auto connect = [&](std::uint32_t before, std::uint32_t after, const node* taker = nullptr) {
+    if (before != after) edges_.push_back({before, after, taker});
   };
   for (std::uint32_t g = 0; g < p.count; ++g)
     for (const target& t : p.groups()[g].outputs) {
@@ -102,7 +128,7 @@ void launch_order::collect_edges(const plan& p, const std::deque<lowered>& l) {
     for (const target& t : p.groups()[g].outputs)
       if (t.giver)
         for (epoch_map* uses : {&writers_, &readers_})
-          each_use(*uses, t.giver, [&](std::uint32_t u) { connect(u, g); });
+          each_use(*uses, t.giver, [&](std::uint32_t u) { connect(u, g, t.n); });
 }
 
 }  // namespace sinter::jit

@@ -40,6 +40,7 @@ std::int64_t lowering::factor_of(const linear& f, std::uint32_t raw_dim_number) 
 /// Dims k and k + 1 are one when stepping k is stepping k + 1 over its whole extent, for every form.
 void lowering::merge_dims() {
   kernel& k = out_->ir;
+  const bool keeps_dims = how_->layout != layout_knowledge::all && spaces_.size() == 1;
   const std::size_t forms = raw_forms_.size();
   factor_stride_ = dims_.size() + 1;
   factors_.assign(forms * factor_stride_, 0);
@@ -50,7 +51,7 @@ void lowering::merge_dims() {
     const std::uint32_t s = dims_[d].space;
     const bool only = s != 0 && d + 1 == spaces_[s].first + spaces_[s].count && final_spaces_.back() != s;
     if (dims_[d].extent == 1 && !only) continue;
-    bool merges = !final_extents_.empty() && final_spaces_.back() == s;
+    bool merges = !keeps_dims && !final_extents_.empty() && final_spaces_.back() == s;
     const std::size_t last = final_extents_.size() - 1;
     for (std::size_t f = 0; merges && f < forms; ++f)
       merges = factor(f, last) == factor_of(raw_forms_[f], d) * dims_[d].extent;
@@ -123,13 +124,14 @@ void lowering::write_dims() {
 
 void lowering::write_forms() {
   kernel& k = out_->ir;
+  const bool knows = how_->layout != layout_knowledge::none || spaces_.size() > 1;
   const bool draws = draws_words(k);  // where counters start at 0, compilers see which elements share a block of words
   for (const form_instance& instance : form_instances_) {
     const std::uint32_t f = instance.raw;
     form out{static_cast<std::uint32_t>(k.terms.size()), 0, form::no_offset};
     const auto add = [&](std::uint32_t atom, std::int64_t factor) {
-      if (factor == 0) return;
-      const std::uint32_t c = factor == 1 ? term::unit : parameter(parameter_kind::coefficient, dtype::i64, factor);
+      if (factor == 0 && knows) return;
+      const std::uint32_t c = factor == 1 && knows ? term::unit : parameter(parameter_kind::coefficient, dtype::i64, factor);
       k.terms.push_back({atom, c});
       ++out.count;
     };
@@ -150,7 +152,7 @@ void lowering::choose_lanes() {
   kernel& k = out_->ir;
   const std::uint32_t inner = k.domain_rank - 1;
   out_->numbers.blocks_over = k.iterations.empty() ? block_form::wide : block_form::square;
-  if (!for_cuda_ || !k.loops.empty()) return;
+  if (!for_cuda_ || how_->single_lane || !k.loops.empty()) return;
   std::int64_t widest = 0;  // of the elements that are neighbours in memory
   std::vector<bool> unit(k.accesses.size());
   for (std::size_t a = 0; a < k.accesses.size(); ++a) {
@@ -280,42 +282,52 @@ namespace {
 
 /// Rows that begin within a vector of memory, as those of an array without its rim do: threads take whole vectors all
 /// the same when the first one's begins outside. Stores count twice, since they can't be put together from neighbours.
-int find_lead(const lowered& l) {
+int find_lead(const lowered& l, const arguments& numbers) {
   int wanted[most_lanes] = {};
   const auto lanes = static_cast<std::uintptr_t>(l.ir.lanes);
   for (const pending_pointer& p : l.pointers) {
     const parameter& x = l.ir.parameters[p.parameter];
-    const auto address = reinterpret_cast<std::uintptr_t>(l.numbers.slots[p.parameter].as_pointer);
+    const auto address = reinterpret_cast<std::uintptr_t>(numbers.slots[p.parameter].as_pointer);
     if (!p.aligned_steps) continue;
     wanted[address / static_cast<std::uintptr_t>(size_of(x.type)) % lanes] += x.kind == parameter_kind::output ? 2 : 1;
   }
   return static_cast<int>(std::ranges::max_element(wanted) - wanted);
 }
 
-}  // namespace
-
-void bind_pointers(lowered& l, void* (*memory_of)(void* context, const node* n), void* context) {
-  for (const pending_pointer& p : l.pointers) {
+template <class AddressOf>
+void bind(const lowered& l, arguments& numbers, const AddressOf& address_of) {
+  for (std::size_t k = 0; k < l.pointers.size(); ++k) {
+    const pending_pointer& p = l.pointers[k];
     const std::int64_t size = size_of(l.ir.parameters[p.parameter].type);
-    auto* address = static_cast<char*>(memory_of(context, p.source));
+    auto* address = static_cast<char*>(address_of(k));
     if (address) address += p.offset * size;  // arrays without elements have no memory, nor anything to read
-    l.numbers.slots[p.parameter].as_pointer = address;
+    numbers.slots[p.parameter].as_pointer = address;
   }
-  l.numbers.lead = l.ir.lanes > 1 && l.ir.over == distribution::elements ? find_lead(l) : 0;
+  numbers.lead = l.ir.lanes > 1 && l.ir.over == distribution::elements ? find_lead(l, numbers) : 0;
   if (l.ir.lanes == 1) return;
-  std::uint64_t aligned = static_cast<std::uint64_t>(l.numbers.lead) << first_lead_bit;
+  std::uint64_t aligned = static_cast<std::uint64_t>(numbers.lead) << first_lead_bit;
   std::uint32_t number = 0;
   for (const pending_pointer& p : l.pointers) {
     const std::int64_t size = size_of(l.ir.parameters[p.parameter].type);
-    const auto address = reinterpret_cast<std::uintptr_t>(l.numbers.slots[p.parameter].as_pointer);
-    const auto before = static_cast<std::uintptr_t>(size * l.numbers.lead);
+    const auto address = reinterpret_cast<std::uintptr_t>(numbers.slots[p.parameter].as_pointer);
+    const auto before = static_cast<std::uintptr_t>(size * numbers.lead);
     const auto vector = static_cast<std::uintptr_t>(size * l.ir.lanes);
     if (p.aligned_steps && number < first_lead_bit && (address - before) % vector == 0)
       aligned |= std::uint64_t{1} << number;
     ++number;
   }
   for (std::size_t p = 0; p < l.ir.parameters.size(); ++p)
-    if (l.ir.parameters[p].kind == parameter_kind::aligned) l.numbers.slots[p].as_u64 = aligned;
+    if (l.ir.parameters[p].kind == parameter_kind::aligned) numbers.slots[p].as_u64 = aligned;
+}
+
+}  // namespace
+
+void bind_pointers(lowered& l, void* (*memory_of)(void* context, const node* n), void* context) {
+  bind(l, l.numbers, [&](std::size_t k) { return memory_of(context, l.pointers[k].source); });
+}
+
+void bind_pointers(const lowered& l, arguments& numbers, std::span<void* const> addresses) {
+  bind(l, numbers, [&](std::size_t k) { return addresses[k]; });
 }
 
 }  // namespace sinter::jit

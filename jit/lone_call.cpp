@@ -8,6 +8,7 @@
 #include "jit/schedule.hpp"
 #include "jit/user_kernel.hpp"
 #include "runtime/foreign.hpp"
+#include "runtime/stream.hpp"
 
 #include <fmt/format.h>
 
@@ -44,15 +45,17 @@ class lone_run {
       kernel = &ready_kernel(parts, where_, how_);
     }
     for (std::size_t k = 0; k < places_.size(); ++k) memory_.push_back(memory_of(k));
-    const auto address = [this](const node* n) { return address_of(n); };
-    if (kernel) launch(*kernel, lowered_, address, shape_of_launch());
+    const auto place = [this](const node* n) { return place_of(n); };
+    if (kernel) launch(*kernel, lowered_, place, shape_of_launch());
     return std::move(memory_);
   }
 
  private:
   reference<buffer> memory_of(std::size_t k) const {
-    const auto bytes = static_cast<std::size_t>(checked_bytes(places_[k]->extents, places_[k]->type));
-    if (!u_.outputs[k].is_raw) return reference<buffer>(make_buffer(where_, bytes));
+    const node& place = *places_[k];
+    const auto bytes = static_cast<std::size_t>(checked_bytes(place.extents, place.type));
+    if (!u_.outputs[k].is_raw)
+      return reference<buffer>(make_buffer(where_, bytes, {place.type, place.extents, n_->site}));
     node* old = base_of(n_, k);
     buffer* values = old->values();
     const bool own = old->references.load(std::memory_order_acquire) == 1 &&
@@ -62,7 +65,8 @@ class lone_run {
 
   /// A copy, made by a launch: of a view of all of it.
   reference<buffer> copy_of(node* x) const {
-    reference<buffer> memory(make_buffer(where_, static_cast<std::size_t>(checked_bytes(x->extents, x->type))));
+    reference<buffer> memory(make_buffer(where_, static_cast<std::size_t>(checked_bytes(x->extents, x->type)),
+                                         {x->type, x->extents, n_->site}));
     if (x->extents.size() == 0) return memory;
     auto facts = std::make_unique<attribute>();
     for (int axis = 0; axis < x->extents.rank(); ++axis)
@@ -74,19 +78,19 @@ class lone_run {
     g.outputs.push_back({.n = place.get(), .value = same.get()});
     lowered copying;
     lower(g, evaluated_values(), how_, where_.kind() == runtime::device_kind::cuda, copying);
-    const auto address_of = [&](const node* n) { return n == place.get() ? memory->data : n->values()->data; };
+    const auto place_of = [&](const node* n) { return n == place.get() ? memory.get() : n->values(); };
     const jit::kernel* parts[] = {&copying.ir};
     const arguments& a = copying.numbers;
-    launch(ready_kernel(parts, where_, how_), copying, address_of, schedule(a.rows, a.inner, copying.ir.lanes, a.cost));
+    launch(ready_kernel(parts, where_, how_), copying, place_of, schedule(a.rows, a.inner, copying.ir.lanes, a.cost));
     return memory;
   }
 
-  template <class Address>
-  void launch(const cached_kernel& kernel, lowered& l, const Address& address_of,
+  template <class Place>
+  void launch(const cached_kernel& kernel, lowered& l, const Place& place_of,
               const runtime::launch_shape& shape) const {
     bind_pointers(
-        l, [](void* address, const node* n) -> void* { return (*static_cast<const Address*>(address))(n); },
-        const_cast<Address*>(&address_of));
+        l, [](void* place, const node* n) -> void* { return (*static_cast<const Place*>(place))(n)->data; },
+        const_cast<Place*>(&place_of));
     std::vector<slot>& slots = l.numbers.slots;
     if (!l.check_sites.empty()) {
       slots[slots.size() - 2].as_pointer = where_.fault_address();
@@ -95,6 +99,17 @@ class lone_run {
     std::vector<void*> pointers;
     for (slot& s : slots) pointers.push_back(&s);
     runtime::bump(runtime::count().launches);
+    runtime::memory_use use(where_);
+    if (use.is_noted())
+      for (const pending_pointer& q : l.pointers) {
+        if (l.ir.parameters[q.parameter].kind == parameter_kind::output) use.writes(*place_of(q.source));
+        else use.reads(*place_of(q.source));
+      }
+    start(kernel, pointers, shape);
+    use.finished();
+  }
+
+  void start(const cached_kernel& kernel, const std::vector<void*>& pointers, const runtime::launch_shape& shape) const {
     if (kernel.function) return where_.launch(*kernel.function, pointers, shape);
     runtime::parallel_for(shape, [&](std::int64_t r0, std::int64_t r1, std::int64_t i0, std::int64_t i1) {
       interpret(kernel.parts[0], pointers.data(), r0, r1, i0, i1);
@@ -112,10 +127,10 @@ class lone_run {
     return s;
   }
 
-  void* address_of(const node* n) const {
+  buffer* place_of(const node* n) const {
     for (std::size_t k = 0; k < places_.size(); ++k)
-      if (places_[k].get() == n) return memory_[k]->data;
-    return n->values()->data;
+      if (places_[k].get() == n) return memory_[k].get();
+    return n->values();
   }
 
   node* n_;

@@ -262,16 +262,17 @@ std::vector<node_ref> record_repeat(std::shared_ptr<loop_body> body, std::span<n
   return recorded(op::repeat, body, states, walk, at);
 }
 
-node_ref record_trail(const node_ref& after, std::int64_t count, const place& at) {
+node_ref record_trail(const loop_body& body, std::size_t state, const node_ref& after, const place& at) {
+  SINTER_CHECK(!body.condition);
   shape extents = after->extents;
-  extents.append(count);
-  const node_ref loop = pending_operand(after.get(), op::result);
-  if (!loop) {  // a state that stays what it is
+  extents.append(body.count);
+  if (!body.changes(state)) {
     axis_maps same;
     for (int k = 0; k < after->extents.rank(); ++k) same.push_back({0, 1, k});
     return make_view(after.get(), same, extents, at);
   }
-  SINTER_CHECK(loop->code == op::iterate && !loop->facts->loop->condition && loop->facts->loop->count == count);
+  const node_ref loop = pending_operand(after.get(), op::result);
+  SINTER_CHECK(loop && loop->code == op::iterate && loop->facts->loop.get() == &body);
   auto which = std::make_unique<attribute>();
   which->output = after->facts->output;
   node* operand = loop.get();

@@ -62,8 +62,8 @@ std::vector<node_ref> record_loop(std::shared_ptr<loop_body> body, std::span<nod
 std::vector<node_ref> record_repeat(std::shared_ptr<loop_body> body, std::span<node* const> states, const place& at);
 
 /// What a state is after each iteration, along one more axis, the last. `after`: what record_loop() gave for it, of a
-/// loop without a condition.
-node_ref record_trail(const node_ref& after, std::int64_t count, const place& at);
+/// loop without a condition, whose body this is.
+node_ref record_trail(const loop_body& body, std::size_t state, const node_ref& after, const place& at);
 
 /// Element by element, `then` where `asked` holds, else `otherwise`; the other one's elements are not read, nor are its
 /// indices checked. dtypes and shapes as for op::select. Launches nothing.

@@ -1,6 +1,7 @@
 #include "jit/lower.hpp"
 
 #include "jit/lower_internal.hpp"
+#include "jit/recorded_memory.hpp"
 #include "jit/user_kernel.hpp"
 
 #include <algorithm>
@@ -11,6 +12,24 @@ namespace sinter::jit {
 namespace {
 
 constexpr std::uint32_t identity = 0, scalar_key = 0xfffffffeu;
+
+// A value needed at so many places of one kernel is sooner stored.
+constexpr std::uint32_t places_to_store = 4;
+// What a compiler handles in seconds; more than plans within their limits come to.
+constexpr std::size_t most_instructions = 4096, most_instructions_an_operation = 12;
+// A GPU's kernel has 4 KiB of them.
+constexpr std::size_t most_parameters_on_gpus = 480;
+
+/// Whether the value of `n` is zero wherever its loads are.
+bool keeps_zero(const node* n, const stored_values& stored) {
+  while (!stored.contains(n)) {
+    if (n->code != op::view && n->code != op::reshape && n->code != op::convert && n->code != op::gather) return false;
+    n = n->operands()[0];
+  }
+  return !is_recorded_number(n->values());  // it is no load
+}
+
+}  // namespace
 
 void write_scalar(slot& s, const scalar& x, dtype type) {
   s = slot{};
@@ -30,24 +49,53 @@ void write_scalar(slot& s, const scalar& x, dtype type) {
   }
 }
 
-/// Whether the value of `n` is zero wherever its loads are.
-bool keeps_zero(const node* n, const stored_values& stored) {
-  while (!stored.contains(n)) {
-    if (n->code != op::view && n->code != op::reshape && n->code != op::convert && n->code != op::gather) return false;
-    n = n->operands()[0];
-  }
-  return true;
-}
-
-}  // namespace
-
-void lower(const group& what, const stored_values& stored, const options& how, bool for_cuda, lowered& out) {
+void lower(const group& what, const stored_values& stored, const options& how, bool for_cuda, lowered& out,
+           bool bounded) {
   static thread_local lowering state;
-  state.run(what, stored, how, for_cuda, out);
+  out.oversized = nullptr;
+  try {
+    return state.run(what, stored, how, for_cuda, bounded, out);
+  } catch (const kernel_too_large&) {
+    out.oversized = state.best_cut();
+  }
+  if (!out.oversized) state.run(what, stored, how, for_cuda, false, out);
 }
 
-void lowering::run(const group& what, const stored_values& stored, const options& how, bool for_cuda,
+void lowering::note_lowered(node* n) {
+  epoch_map::entry& e = lowered_where_.at(n);
+  if (lowered_where_.holds(e)) {
+    ++lowered_nodes_[e.value].places;
+    return;
+  }
+  lowered_where_.set(e, n, 0, static_cast<std::uint32_t>(lowered_nodes_.size()));
+  lowered_nodes_.push_back({n, 1});
+}
+
+/// The first on the way down that is lowered at several places; else one halfway down.
+const node* lowering::best_cut() const {
+  const auto can_be_stored = [&](const node* n) {
+    const bool target_of = std::ranges::any_of(group_->outputs, [n](const target& t) { return t.n == n || t.value == n; });
+    return !target_of && n->code != op::scalar && n->code != op::iota && n->code != op::view &&
+           n->code != op::reshape && n->code != op::iterate && n->code != op::trail && n->code != op::reduce_call &&
+           !is_fused_call(n->code);
+  };
+  std::uint32_t deepest = 0;
+  for (const lowered_node& l : lowered_nodes_) {
+    if (l.places >= places_to_store && can_be_stored(l.n)) return l.n;
+    deepest = std::max(deepest, l.n->depth);
+  }
+  const node* best = nullptr;
+  const auto distance = [&](const node* n) { return std::abs(std::int64_t{n->depth} * 2 - std::int64_t{deepest}); };
+  for (const lowered_node& l : lowered_nodes_)
+    if (can_be_stored(l.n) && (!best || distance(l.n) < distance(best))) best = l.n;
+  return best;
+}
+
+void lowering::run(const group& what, const stored_values& stored, const options& how, bool for_cuda, bool bounded,
                    lowered& out) {
+  bounded_ = bounded;
+  lowered_nodes_.clear();
+  lowered_where_.clear();
   stored_ = &stored;
   group_ = &what;
   how_ = &how;
@@ -56,6 +104,7 @@ void lowering::run(const group& what, const stored_values& stored, const options
   out.ir.clear();
   out.numbers.slots.clear();
   out.pointers.clear();
+  out.pending_numbers.clear();
   out.check_sites.clear();
   out.conflicts.clear();
   lin_.clear();
@@ -75,7 +124,11 @@ void lowering::run(const group& what, const stored_values& stored, const options
   open_states_.clear();
   choices_.clear();
   scope_ = 0;
+  open_scopes_.clear();
+  from_around_.clear();
   memo_.clear();
+  map_numbers_.clear();
+  form_numbers_.clear();
   pure_.clear();
   out.ir.math = static_cast<std::uint8_t>(how.math);
 
@@ -99,10 +152,12 @@ void lowering::run(const group& what, const stored_values& stored, const options
   }
   if (what.lone) lower_value(what.lone, identity);
   find_conflicts();
+  forms_of_inputs_ = raw_forms_.size();
   for (const pending_store& p : stores_) emit_store(p);
   arrange();
   mark_aliases();
   lay_out();
+  if (bounded_ && for_cuda_ && out.ir.parameters.size() > most_parameters_on_gpus) throw kernel_too_large{};
 }
 
 shape group::domain_around(const target& t) {
@@ -171,7 +226,11 @@ void lowering::emit_store(const pending_store& s) {
 
 std::uint32_t lowering::add_access(parameter_kind kind, node* n, const linear& f, std::uint32_t map) {
   const std::uint32_t p = parameter(kind, n->type);
-  raw_accesses_.push_back({{p, n, f.constant, false}, raw_form(f, false), map});
+  // Which accesses step alike is knowledge of their layout, too.
+  std::size_t first = 0;
+  if (how_->layout == layout_knowledge::none) first = raw_forms_.size();
+  else if (how_->layout == layout_knowledge::unmerged && kind == parameter_kind::output) first = forms_of_inputs_;
+  raw_accesses_.push_back({{p, n, f.constant, false}, raw_form(f, false, first), map});
   return static_cast<std::uint32_t>(raw_accesses_.size() - 1);
 }
 
@@ -182,6 +241,7 @@ value lowering::both(value a, value b) {
 
 value lowering::lower_value(node* n, std::uint32_t map) {
   if (!choices_.empty()) map = needed_map(n, map);
+  if (scope_ != 0 && is_from_around(n, map)) return lower_around(n, map);
   if (const std::uint32_t* known = memo_.find(n, map); known && n->code != op::scalar) return value{*known};
   const value v = lower_fresh(n, map);
   if (n->code != op::scalar) memo_.set(memo_.at(n, map), n, map, raw(v));
@@ -189,7 +249,11 @@ value lowering::lower_value(node* n, std::uint32_t map) {
 }
 
 value lowering::lower_fresh(node* n, std::uint32_t map) {
-  if (stored_->contains(n)) return lower_load(n, map);
+  if (stored_->contains(n)) {
+    const bool number = n->extents.rank() == 0 && is_recorded_number(n->values());
+    return number ? lower_argument(n) : lower_load(n, map);
+  }
+  if (bounded_ && scope_ == 0) note_lowered(n);
   switch (n->code) {
     case op::scalar: return lower_scalar(n);
     case op::iota: return index_value(map_form(map, 0));
@@ -236,6 +300,14 @@ value lowering::lower_scalar(node* n) {
     write_scalar(out_->numbers.slots[p], n->number, n->type);
     memo_.set(e, n, scalar_key, p);
   }
+  return emit_pure(make_inst(op::scalar, n->type, p));
+}
+
+/// A C++ number that a recorded function is called with: each call has another one.
+value lowering::lower_argument(node* n) {
+  const std::uint32_t p = parameter(parameter_kind::scalar, n->type);
+  out_->numbers.slots[p] = {};
+  out_->pending_numbers.push_back({p, n});
   return emit_pure(make_inst(op::scalar, n->type, p));
 }
 
@@ -417,6 +489,9 @@ std::uint32_t lowering::space_of(const inst& i) const {
 }
 
 value lowering::emit(const inst& i) {
+  if (bounded_ && graph_.size() >= std::max(most_instructions, most_instructions_an_operation *
+                                                                    static_cast<std::size_t>(how_->max_operations)))
+    throw kernel_too_large{};
   space_.push_back(space_of(i));
   graph_.push_back(i);
   return value{static_cast<std::uint32_t>(graph_.size() - 1)};

@@ -25,6 +25,12 @@ struct pending_pointer {
   bool aligned_steps;  ///< every other term of the access is a multiple of the vector length
 };
 
+/// A number parameter that an argument of a recorded function stands for, which each replay has another value of.
+struct pending_number {
+  std::uint32_t parameter;
+  const node* source;
+};
+
 /// One write of a launch: an expression stored to all of an array's memory, or to some of it.
 struct target {
   node* n;                      ///< whose memory
@@ -71,8 +77,10 @@ struct lowered {
   kernel ir;
   arguments numbers;
   std::vector<pending_pointer> pointers;
+  std::vector<pending_number> pending_numbers;  ///< none, but for recorded functions
   std::vector<check_site> check_sites;  ///< by check ordinal
   std::vector<std::uint32_t> conflicts;  ///< targets that overwrite what other elements of the launch read
+  const node* oversized = nullptr;       ///< the kernel would be too large: what had better be stored before
 };
 
 /// What lowering asks about a node: whether its values are in memory (or will be, from an earlier group).
@@ -85,10 +93,17 @@ class stored_values {
 };
 
 /// Lowers `what` to one kernel. `for_cuda` allows 32-bit indices and whole-vector access. With
-/// conflicts, the kernel must not run.
-void lower(const group& what, const stored_values& stored, const options& how, bool for_cuda, lowered& out);
+/// conflicts, the kernel must not run. `bounded`: gives up where values that are read at many places make the kernel
+/// far larger than the plan thought, or its parameters more than a GPU takes, and says what is oversized.
+void lower(const group& what, const stored_values& stored, const options& how, bool for_cuda, lowered& out,
+           bool bounded = false);
+
+/// A number as a kernel's argument of `type`.
+void write_scalar(slot& s, const scalar& x, dtype type);
 
 /// Once memory is known: fills in pointers and which of them may be accessed in whole vectors.
 void bind_pointers(lowered& l, void* (*memory_of)(void* context, const node* n), void* context);
+/// The same for numbers that are a copy of l.numbers; `addresses`: of each pointer's memory, its offset not added.
+void bind_pointers(const lowered& l, arguments& numbers, std::span<void* const> addresses);
 
 }  // namespace sinter::jit

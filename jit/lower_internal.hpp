@@ -56,6 +56,13 @@ struct open_state {
 };
 constexpr std::uint32_t any_map = 0xffffffffu;
 
+/// A serial loop whose body is being lowered: what its iterate has from around it is the same in all iterations, and is
+/// lowered where the loop stands.
+struct open_loop_scope {
+  std::uint32_t space;  ///< its scope
+  std::uint32_t around; ///< the scope that it stands in
+};
+
 /// A choice whose sides are being lowered.
 struct open_choice {
   value given, yes, no;                   ///< predicates: of the choice, of its sides
@@ -102,16 +109,24 @@ struct raw_dim {
   std::uint32_t atom;
 };
 
+/// Thrown inside a bounded lowering.
+struct kernel_too_large {};
+
 class lowering {
  public:
-  void run(const group& what, const stored_values& stored, const options& how, bool for_cuda, lowered& out);
+  void run(const group& what, const stored_values& stored, const options& how, bool for_cuda, bool bounded,
+           lowered& out);
+  /// After kernel_too_large: what should be stored instead of being lowered here. Null: nothing.
+  const node* best_cut() const;
 
  private:
   // lower.cpp: values
   value lower_value(node* n, std::uint32_t map);
   value lower_fresh(node* n, std::uint32_t map);
+  void note_lowered(node* n);
   value lower_load(node* n, std::uint32_t map);
   value lower_scalar(node* n);
+  value lower_argument(node* n);
   value lower_elementwise(node* n, std::uint32_t map);
   value lower_gather(node* n, std::uint32_t map);
   value lower_call(node* n, std::uint32_t map);
@@ -155,6 +170,10 @@ class lowering {
   static std::uint32_t changing_state(const node* n);
   bool same_forms(std::uint32_t a, std::uint32_t b) const;
   std::uint32_t intern_in_scope(std::uint32_t map);
+  void open_scope(node* n, std::uint32_t space);
+  void close_scope();
+  value lower_around(node* n, std::uint32_t map);
+  bool is_from_around(const node* n, std::uint32_t map);
   std::optional<linear> affine_index(node* n, std::uint32_t map);
   std::optional<linear> affine_arithmetic(node* n, std::uint32_t map);
   std::optional<linear> bounded_index(const linear& f) const;
@@ -172,7 +191,7 @@ class lowering {
   }
   value index_value(const linear& f);
   void materialize(const linear& f);
-  std::uint32_t raw_form(const linear& f, bool with_offset);
+  std::uint32_t raw_form(const linear& f, bool with_offset, std::size_t first = 0);
 
   // arrange.cpp: loops
   void arrange();
@@ -248,7 +267,7 @@ class lowering {
   const stored_values* stored_ = nullptr;
   const group* group_ = nullptr;
   const options* how_ = nullptr;
-  bool for_cuda_ = false;
+  bool for_cuda_ = false, bounded_ = false;
   lowered* out_ = nullptr;
   linear_store lin_;
   std::vector<atom_info> atoms_;
@@ -257,6 +276,7 @@ class lowering {
   std::vector<index_map> maps_;
   std::vector<linear> map_forms_;
   std::vector<linear> raw_forms_;
+  std::size_t forms_of_inputs_ = 0;  ///< of raw_forms_, those that stores have not added
   std::vector<bool> raw_has_offset_;
   std::vector<raw_access> raw_accesses_;
   std::vector<linear> scratch_;
@@ -271,8 +291,18 @@ class lowering {
   std::vector<open_state> open_states_;
   std::vector<open_choice> choices_;
   std::uint32_t scope_ = 0;           ///< the serial space whose body is being lowered; 0: none
+  std::vector<open_loop_scope> open_scopes_;  ///< the last one's space is scope_
+  epoch_map from_around_;             ///< (node, scope): an operand of the loop that isn't one of its states
   std::vector<const node*> aliased_;  ///< givers of memory that is read and written element by element
   epoch_map memo_;  ///< (node, map) -> value
+  struct lowered_node {
+    node* n;
+    std::uint32_t places;  ///< at which it was lowered
+  };
+  std::vector<lowered_node> lowered_nodes_;  ///< bounded: outside of loops, users before operands
+  epoch_map lowered_where_;                  ///< node -> its place there
+  epoch_map map_numbers_;   ///< (hash of a map, tag) -> its place in maps_
+  epoch_map form_numbers_;  ///< (hash of a raw form, tag) -> its place in raw_forms_
   epoch_map pure_;  ///< (hash of an instruction, tag) -> value
 
   // arranging

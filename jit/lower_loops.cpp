@@ -49,7 +49,6 @@ value lowering::lower_trail(node* n, std::uint32_t map) {
 /// The loop of `n`, for the element at `map`, over a space of its own.
 value lowering::lower_iteration(node* n, std::uint32_t map, std::uint32_t space) {
   const loop_body& body = *n->facts->loop;
-  const std::uint32_t outer_scope = scope_;
   const auto states = static_cast<std::uint32_t>(body.states.size());
   const bool may_stop = body.condition.get() != nullptr;
   const bool limited = may_stop && body.limited;
@@ -58,7 +57,7 @@ value lowering::lower_iteration(node* n, std::uint32_t map, std::uint32_t space)
     node* x = n->operands()[k];
     first[k] = lower_value(x, broadcast_map(map, n->extents, x->extents));
   }
-  scope_ = space;
+  open_scope(n, space);
   const std::size_t open = open_states_.size();
   const std::uint32_t own = intern_in_scope(map);
   for (std::uint32_t k = 0; k < states; ++k) {
@@ -82,7 +81,7 @@ value lowering::lower_iteration(node* n, std::uint32_t map, std::uint32_t space)
     if (body.changes(k))
       next.push_back(lower_value(body.next[k].get(), broadcast_map(own, n->extents, body.next[k]->extents)));
   open_states_.resize(open);
-  scope_ = outer_scope;
+  close_scope();
   const auto changing = static_cast<std::uint32_t>(list.size());
   list.insert(list.end(), next.begin(), next.end());
   if (may_stop) list.push_back(proceed);
@@ -91,6 +90,40 @@ value lowering::lower_iteration(node* n, std::uint32_t map, std::uint32_t space)
   call_operands_.insert(call_operands_.end(), list.begin(), list.end());
   const auto number = static_cast<std::uint32_t>(iterations_.size() - 1);
   return emit(make_inst(op::iterate, n->type, number, list[0], value{space}));
+}
+
+/// The body of `n`, over `space`, is lowered until close_scope().
+void lowering::open_scope(node* n, std::uint32_t space) {
+  open_scopes_.push_back({space, scope_});
+  scope_ = space;
+  for (std::size_t k = n->facts->loop->states.size(); k < n->operand_count; ++k) {
+    node* x = n->operands()[k];
+    from_around_.set(from_around_.at(x, space), x, space, 1);
+  }
+}
+
+void lowering::close_scope() {
+  scope_ = open_scopes_.back().around;
+  open_scopes_.pop_back();
+}
+
+/// Whether the value is the same in all iterations of the loop that is being lowered. Lowered in each loop that reads
+/// it, what loops read of each other would be there as often as there are ways through them.
+bool lowering::is_from_around(const node* n, std::uint32_t map) {
+  if (!from_around_.find(n, scope_)) return false;
+  for (std::uint32_t s = maps_[map].space; s != 0; s = spaces_[s].parent)
+    if (s == scope_) return false;
+  return true;
+}
+
+value lowering::lower_around(node* n, std::uint32_t map) {
+  const open_loop_scope inner = open_scopes_.back();
+  open_scopes_.pop_back();
+  scope_ = inner.around;
+  const value v = lower_value(n, intern_in_scope(map));
+  open_scopes_.push_back(inner);
+  scope_ = inner.space;
+  return v;
 }
 
 /// The innermost space that `n`, a loop or what is reduced in loops, depends on: not those from which it takes nothing.

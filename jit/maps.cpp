@@ -107,14 +107,21 @@ std::uint32_t lowering::intern(std::span<const linear> forms, value predicate) {
     }
     return true;
   };
-  for (std::size_t k = 0; k < maps_.size(); ++k)
-    if (same(maps_[k])) return static_cast<std::uint32_t>(k);
+  const void* key = reinterpret_cast<const void*>(h);
+  std::uint32_t tag = 0;
+  for (;; ++tag) {
+    const std::uint32_t* known = map_numbers_.find(key, tag);
+    if (!known) break;
+    if (same(maps_[*known])) return *known;
+  }
   const auto first = static_cast<std::uint32_t>(map_forms_.size());
   map_forms_.insert(map_forms_.end(), forms.begin(), forms.end());
   std::uint32_t space = predicate == value::none ? 0 : space_[raw(predicate)];
   for (const linear& f : forms) space = innermost(space, space_of(f));
   maps_.push_back({first, static_cast<std::int32_t>(forms.size()), predicate, space, scope_, h});
-  return static_cast<std::uint32_t>(maps_.size() - 1);
+  const auto number = static_cast<std::uint32_t>(maps_.size() - 1);
+  map_numbers_.set(map_numbers_.at(key, tag), key, tag, number);
+  return number;
 }
 
 value lowering::index_value(const linear& f) {
@@ -134,14 +141,25 @@ void lowering::materialize(const linear& f) {
   }
 }
 
-std::uint32_t lowering::raw_form(const linear& f, bool with_offset) {
-  for (std::size_t k = 0; k < raw_forms_.size(); ++k)
-    if (raw_has_offset_[k] == with_offset && (!with_offset || raw_forms_[k].constant == f.constant) &&
-        lin_.equal_terms(raw_forms_[k], f))
-      return static_cast<std::uint32_t>(k);
+/// One of those from the `first` on, or a new one.
+std::uint32_t lowering::raw_form(const linear& f, bool with_offset, std::size_t first) {
+  std::uint64_t h = mix(with_offset, with_offset ? static_cast<std::uint64_t>(f.constant) : 0);
+  for (const linear_term& t : lin_.terms(f)) h = mix(mix(h, t.atom), static_cast<std::uint64_t>(t.factor));
+  const void* key = reinterpret_cast<const void*>(h);
+  std::uint32_t tag = 0;
+  for (;; ++tag) {
+    const std::uint32_t* known = form_numbers_.find(key, tag);
+    if (!known) break;
+    const linear& other = raw_forms_[*known];
+    if (*known >= first && raw_has_offset_[*known] == with_offset && (!with_offset || other.constant == f.constant) &&
+        lin_.equal_terms(other, f))
+      return *known;
+  }
   raw_forms_.push_back(f);
   raw_has_offset_.push_back(with_offset);
-  return static_cast<std::uint32_t>(raw_forms_.size() - 1);
+  const auto number = static_cast<std::uint32_t>(raw_forms_.size() - 1);
+  form_numbers_.set(form_numbers_.at(key, tag), key, tag, number);
+  return number;
 }
 
 }  // namespace sinter::jit

@@ -51,4 +51,24 @@ std::vector<node_ref> opaque_below(std::span<node* const> roots) {
   return order;
 }
 
+namespace {
+
+/// What is left of a call that has run: others may be about to run the same.
+class finished_call final : public opaque_call {
+ public:
+  explicit finished_call(std::vector<reference<runtime::buffer>> memory) { after = std::move(memory); }
+  std::string_view name() const override { return "finished call"; }
+  std::string describe() const override { return "finished call"; }
+  std::vector<reference<runtime::buffer>> run(const node&) const override {
+    throw_internal_error("a call is run twice");
+  }
+};
+
+}  // namespace
+
+void run_launch(node* n) {
+  n->facts->launch = std::make_shared<finished_call>(n->facts->launch->run(*n));
+  settle(n, reference<runtime::buffer>(runtime::make_buffer(n->owner ? *n->owner : runtime::default_device(), 0)));
+}
+
 }  // namespace sinter::jit

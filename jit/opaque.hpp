@@ -1,13 +1,34 @@
 // Operations that fusion can't look into and that run before what needs their results is planned: loops of whole-array
-// operations (op::repeat), users' raw kernels (op::launch), string kernels that run alone (op::lone_call).
+// operations (op::repeat), string kernels that run alone (op::lone_call), and calls of what isn't ours (op::launch):
+// users' raw kernels (raw/call.hpp), functions of libraries (library/call.hpp).
 #pragma once
 
 #include "jit/graph.hpp"
 
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace sinter::jit {
+
+/// What an op::launch does. Nodes share it: what a run leaves behind is the node's.
+class opaque_call {
+ public:
+  virtual ~opaque_call() = default;
+
+  /// For messages: "update", "BLAS gemm".
+  virtual std::string_view name() const = 0;
+  /// For explain(): "raw kernel update, 4 block(s) of 256 threads".
+  virtual std::string describe() const = 0;
+  /// What has to have values before `n` runs: its operands, or what they are views of.
+  virtual std::vector<node*> needs(const node& n) const { return {n.operands().begin(), n.operands().end()}; }
+  /// Runs it; the memory of its outputs. Nothing that anybody can see has changed when it throws.
+  virtual std::vector<reference<runtime::buffer>> run(const node& n) const = 0;
+
+  /// Of a call that has run: by output, its memory, until the result takes it over.
+  mutable std::vector<reference<runtime::buffer>> after = {};
+};
 
 inline bool is_opaque(op code) { return code == op::repeat || code == op::launch || code == op::lone_call; }
 inline bool is_opaque_result(const node* n) {
@@ -17,5 +38,15 @@ inline bool is_opaque_result(const node* n) {
 /// The pending ones that `roots` need, and their results, each after what it needs itself. Held: evaluating one may let
 /// go of others.
 std::vector<node_ref> opaque_below(std::span<node* const> roots);
+
+struct options;  // jit/engine.hpp
+
+/// Runs one that is like a recorded one, but for its operands, which are in memory: what it gives, by output.
+/// `originals`: its operands when it was recorded, where the body of a loop refers to them; else null.
+std::vector<reference<runtime::buffer>> run_again(node* n, std::span<node* const> originals, const options& how,
+                                                  const place& at);
+
+/// Runs an op::launch, what it needs being there; it then lets go of its operands.
+void run_launch(node* n);
 
 }  // namespace sinter::jit

@@ -4,6 +4,13 @@
 
 namespace sinter::jit {
 
+namespace {
+
+// Indices up to here can be multiplied by a step and still be counted in 64 bits.
+constexpr std::int64_t most_index = std::int64_t{1} << 36;
+
+}  // namespace
+
 index_range lowering::range_of(const linear& f) const {
   index_range r{f.constant, f.constant};
   for (const linear_term& t : lin_.terms(f)) {
@@ -50,6 +57,10 @@ bool lowering::region_coordinate(const linear& f, const axis_map& region, std::i
   const index_range r = range_of(coordinate);
   if (r.high < 0 || r.low >= count) return false;
   if (r.low < 0 || r.high >= count) in = inside(coordinate, count, in);
+  // Updates of what is read at multiples of their own places, again and again, would go past all numbers: where the
+  // conditions hold it is one in [0, count).
+  if (r.low < -most_index || r.high > most_index)
+    coordinate = lin_.atom(new_atom({.limit = count, .computed = index_value(coordinate)}));
   return true;
 }
 

@@ -9,6 +9,9 @@ namespace {
 
 constexpr std::size_t most_outputs = 32;
 
+// Launches in which a value's operations are counted, to see whether it has room in one.
+constexpr int most_tries = 4;
+
 // How much of an expression is searched for a reduction.
 constexpr std::size_t most_nodes_for_reduction = 64;
 
@@ -25,6 +28,7 @@ bool is_rows(const shape& domain, const shape& rows, std::uint32_t looped = 0) {
 /// Stored values of one domain, level and device share a launch while the limits allow.
 void planner::group_stored() {
   open_.clear();
+  counted_.clear();
   stored_count_ = std::ranges::count_if(items_, [](const item& i) { return i.stored || i.wanted; });
   for (std::size_t k = 0; k < items_.size(); ++k) {
     const item& i = items_[k];
@@ -84,8 +88,9 @@ void planner::place(target t, std::uint32_t level, const node* alone) {
   count_target(t, asked.operations, asked.inputs);
   const bool loops = has_loops(t);
   if (loops) t.looped = looped_axes(items_[at(t.value)]);
-  for (open_group& o : open_)
-    if (joins(o, t, level, asked)) fits = &o;
+  int tries = 0;
+  for (std::size_t k = open_.size(); k-- > 0 && !fits;)  // the newest is likeliest to read what it reads
+    if (may_join(open_[k], t, level, asked) && joins(open_[k], t, asked, tries)) fits = &open_[k];
   if (!fits) {
     plan_->add_group(level);
     asked.index = plan_->count - 1;
@@ -180,23 +185,55 @@ bool planner::same_domain(const group& g, const target& t) {
   return looped_like(g, extents) != 0 || (!iterates(t) && is_rows(extents, g.domain()));
 }
 
-/// Whether a target fits into the launch `o`, whose counts then include it.
-bool planner::joins(open_group& o, const target& t, std::uint32_t level, const open_group& asked) {
+/// Whether a target may be computed in the launch `o`, however much that would take.
+bool planner::may_join(const open_group& o, const target& t, std::uint32_t level, const open_group& asked) {
   const group& g = plan_->pool[o.index];
-  if (g.level != level || g.owner() != t.n->owner || g.outputs.size() >= most_outputs || o.alone != asked.alone ||
-      !same_domain(g, t))
-    return false;
-  std::int32_t operations = o.operations + asked.operations, inputs = o.inputs + asked.inputs;
-  if (operations > how_.max_operations || inputs > how_.max_inputs) {
-    walk_.clear();
-    for (const target& other : g.outputs) walk_target(other);
-    walk_target(t);
-    if (!count_walk(operations, inputs)) return false;
+  return g.level == level && g.owner() == t.n->owner && g.outputs.size() < most_outputs && o.alone == asked.alone &&
+         same_domain(g, t);
+}
+
+bool planner::fits_limits(std::int32_t operations, std::int32_t inputs) const {
+  return operations <= how_.max_operations && inputs <= how_.max_inputs;
+}
+
+/// Whether the launch `o` with the target stays within the limits; its counts then include it. What both need counts
+/// once, which takes a walk: one of the few `tries`.
+bool planner::joins(open_group& o, const target& t, const open_group& asked, int& tries) {
+  if (fits_limits(o.operations + asked.operations, o.inputs + asked.inputs)) {
+    o.operations += asked.operations;
+    o.inputs += asked.inputs;
+    return true;
   }
-  if (operations > how_.max_operations || inputs > how_.max_inputs) return false;
+  if (++tries > most_tries) return false;
+  count_outputs(o);
+  std::int32_t operations, inputs;
+  walk_.clear();
+  walk_target(t);
+  if (!count_walk(operations, inputs, &o)) return false;
+  operations += o.counted_operations;
+  inputs += o.counted_inputs;
+  if (!fits_limits(operations, inputs)) return false;
   o.operations = operations;
   o.inputs = inputs;
   return true;
+}
+
+/// Notes all nodes that the group's outputs need.
+void planner::count_outputs(open_group& o) {
+  const auto number = static_cast<std::uint32_t>(o.index);
+  const group& g = plan_->pool[o.index];
+  for (; o.counted < g.outputs.size(); ++o.counted) {
+    walk_.clear();
+    walk_target(g.outputs[o.counted]);
+    for (std::size_t k = 0; k < walk_.size(); ++k) {
+      ++plan_->visits;
+      node* n = walk_[k];
+      epoch_map::entry& e = counted_.at(n, number);
+      if (counted_.holds(e)) continue;
+      counted_.set(e, n, number, 1);
+      tally(n, o.counted_operations, o.counted_inputs);
+    }
+  }
 }
 
 }  // namespace sinter::jit

@@ -18,6 +18,13 @@ constexpr std::size_t most_parts = 8;
 constexpr std::size_t most_instructions_of_parts = 256, most_instructions_of_domain = 2048,
                       most_parameters_of_parts = 400;
 
+// A copy that one plan needs gives the memory to others in the next one. After so many plans, all that wait for each
+// other are copied; then all whatsoever: no plan is made more often.
+constexpr int plans_with_few_copies = 3, plans_with_some_copies = 5;
+
+// Plans made for the sake of kernels that would be too large.
+constexpr int most_cuts = 32;
+
 // Blocks of 256 threads that are a launch's worth of work.
 constexpr std::int64_t most_blocks_beside_others = 4096;
 
@@ -43,7 +50,8 @@ runtime::device& device_of(const group& g) { return g.owner() ? *g.owner() : run
 
 bool planning::run(std::span<node* const> roots, const options& how) {
   decided_.clear();
-  do {
+  int plans = 0, cuts = 0;
+  for (;;) {
     values.clear();
     fuse(roots, how, decided_, groups);
     split_at_pieces(groups);
@@ -51,13 +59,26 @@ bool planning::run(std::span<node* const> roots, const options& how) {
       for (const target& t : groups.pool[g].outputs) values.add(t.n, g, t.giver);
     for (const node* r : roots)
       if (planned_values::entry* e = values.find(r)) e->wanted = true;
-    lower_groups(how);
-  } while (!settle_conflicts() || !order.arrange(groups, lowered, decided_));
+    if (!lower_groups(how, cuts < most_cuts)) ++cuts;
+    else if (is_settled(++plans)) break;
+  }
   bundle();
   return groups.count > 0;
 }
 
-void planning::lower_groups(const options& how) {
+/// Whether the plan can run; else decided_ has more for the next one.
+bool planning::is_settled(int plans) {
+  const bool settled = settle_conflicts() && order.arrange(groups, lowered, plans > plans_with_few_copies, decided_);
+  if (!settled && plans > plans_with_some_copies)
+    for (const group& g : groups.groups())
+      for (const target& t : g.outputs)
+        if (t.giver) decided_.push_back({t.n, decision::what::copy});
+  return settled;
+}
+
+/// False: there would be kernels too large, and decided_ says what to store instead.
+bool planning::lower_groups(const options& how, bool bounded) {
+  const std::size_t before = decided_.size();
   while (lowered.size() < groups.count) lowered.emplace_back();
   for (std::size_t g = 0; g < groups.count; ++g) {
     const group& what = groups.pool[g];
@@ -65,8 +86,20 @@ void planning::lower_groups(const options& how) {
     lowered[g].conflicts.clear();
     if (what.domain().size() == 0) continue;
     values.current = g;
-    lower(what, values, how, device_of(what).kind() == runtime::device_kind::cuda, lowered[g]);
+    const bool for_cuda = device_of(what).kind() == runtime::device_kind::cuda;
+    lower(what, values, how, for_cuda, lowered[g], bounded);
+    const node* oversized = lowered[g].oversized;
+    if (!oversized) continue;
+    if (is_decided(oversized)) lower(what, values, how, for_cuda, lowered[g]);  // nothing helps
+    else decided_.push_back({oversized, decision::what::cut});
   }
+  return decided_.size() == before;
+}
+
+void planning::lower_again(std::size_t k, const options& how, jit::lowered& out) {
+  const group& what = groups.pool[order[k]];
+  values.current = order[k];
+  lower(what, values, how, device_of(what).kind() == runtime::device_kind::cuda, out);
 }
 
 /// Puts groups that follow each other into one launch: parts of one domain, and small groups that are independent.

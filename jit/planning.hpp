@@ -54,10 +54,11 @@ class planned_values final : public stored_values {
       if (placeholder == n) return memory;
     return n->values();
   }
-  void* memory_of(const node* n) const {
-    if (const runtime::buffer* b = buffer_of(n)) return b->data;
-    return find(n)->memory->data;
+  runtime::buffer& place_of(const node* n) const {
+    runtime::buffer* b = buffer_of(n);
+    return b ? *b : *find(n)->memory;
   }
+  void* memory_of(const node* n) const { return place_of(n).data; }
 
   mutable std::vector<entry> entries;
   std::vector<std::pair<const node*, runtime::buffer*>> stand_ins;  ///< what placeholders of a loop stand for now
@@ -81,6 +82,9 @@ class planning {
   /// False: everything is computed already.
   bool run(std::span<node* const> roots, const options& how);
 
+  /// Lowers the k-th group in launch order once more, in another way.
+  void lower_again(std::size_t k, const options& how, jit::lowered& out);
+
   plan groups;
   launch_order order;
   std::deque<jit::lowered> lowered;  ///< by group
@@ -91,7 +95,8 @@ class planning {
   void bundle();
   bool fits_beside(const launch_range& before, std::size_t k) const;
   bool depends(std::size_t later, std::size_t earlier) const;
-  void lower_groups(const options& how);
+  bool lower_groups(const options& how, bool bounded);
+  bool is_settled(int plans);
   bool settle_conflicts();
   bool is_decided(const node* n) const;
 

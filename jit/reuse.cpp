@@ -113,8 +113,8 @@ bool planner::gives_whole(const node* taker, const node* x) {
   return (e.extra & is_moved) == 0 && (alone || e.value == 1);
 }
 
-bool planner::is_decided(const node* n, decision::what how) const {
-  return std::ranges::any_of(decided_, [&](const decision& d) { return d.n == n && d.how == how; });
+bool planner::is_decided(const node* n, decision::what how) {
+  return decided_.find(n, static_cast<std::uint32_t>(how)) != nullptr;
 }
 
 }  // namespace sinter::jit

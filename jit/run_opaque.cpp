@@ -1,9 +1,9 @@
-// Runs what fusion can't look into: loops of whole-array operations, users' raw kernels, string kernels that run alone.
+// Runs what fusion can't look into: loops of whole-array operations, calls of what isn't ours, string kernels that run
+// alone.
 #include "jit/evaluation.hpp"
 #include "jit/lone_call.hpp"
 #include "jit/loops.hpp"
 #include "jit/opaque.hpp"
-#include "jit/raw/call.hpp"
 
 #include <mutex>
 
@@ -14,7 +14,11 @@ namespace {
 /// Runs the body of an op::repeat.
 class repeated_run {
  public:
-  repeated_run(node* n, const place& at) : loop_(n), body_(*n->facts->loop), where_(device_of_states(n)) {
+  /// `originals`: by operand, what the body has in its place when that is another node; or empty.
+  repeated_run(node* n, std::span<node* const> originals, const place& at)
+      : loop_(n), body_(*n->facts->loop), where_(device_of_states(n)) {
+    for (std::size_t k = body_.states.size(); k < originals.size(); ++k)
+      if (originals[k]) around_.push_back({originals[k], n->operands()[k]->values()});
     for (std::size_t k = 0; k < body_.states.size(); ++k) {
       now_.push_back(reference<buffer>::share(n->operands()[k]->values()));
       placeholders_.push_back(body_.states[k].get());
@@ -40,16 +44,29 @@ class repeated_run {
       forget_last_twin();
       computes_ = work_.plan(roots_, how);
     }
-    if (computes_) work_.prepare(how);
+    options at_once = how;  // what runs often is worth waiting for
+    at_once.compiling = compile_mode::sync;
+    if (computes_) {
+      make_steps();
+      work_.prepare(at_once);
+    }
     for (twin& t : twins_) {
       t.memory = copy_of(*now_[t.state]);
       if (!is_ours(t.state)) t.later = copy_of(*now_[t.state]);
     }
     runtime::bump(runtime::count().launches);
+    // Launches that run several iterations begin with one that runs those left over.
+    std::int64_t launches = body_.count / steps_;
+    if (const std::int64_t left = body_.count % steps_) {
+      work_.set_steps(left);
+      step(nullptr);
+      work_.set_steps(steps_);
+    }
     std::int64_t done = 0;
-    for (; done < std::min<std::int64_t>(body_.count, first_ones); ++done) step(nullptr);
-    if (body_.count - done >= least_in_lists) done += run_lists(body_.count - done);
-    for (; done < body_.count; ++done) step(nullptr);
+    for (; done < std::min<std::int64_t>(launches, first_ones); ++done) step(nullptr);
+    if (launches - done >= least_in_lists) done += run_lists(launches - done);
+    for (; done < launches; ++done) step(nullptr);
+    if (where_.has_streams()) current_stream(where_).close_point();
     now_.resize(body_.states.size());
     body_.after = now_;
   }
@@ -82,6 +99,16 @@ class repeated_run {
     release(std::exchange(n->few[0], base.leave()));
   }
 
+  /// Where all that changes are twins, of which every iteration writes the same part.
+  void make_steps() {
+    std::vector<stepped_state> states;
+    for (const twin& t : twins_) states.push_back({placeholders_[t.state], next_[t.state].get()});
+    if (states.empty() || body_.count < 2) return;
+    for (std::size_t k = 0; k < next_.size(); ++k)
+      if (next_[k].get() != placeholders_[k] && std::ranges::find(twins_, k, &twin::state) == twins_.end()) return;
+    steps_ = work_.make_steps(states);
+  }
+
   void forget_last_twin() {
     const twin& t = twins_.back();
     retain(placeholders_[t.state]);
@@ -104,9 +131,9 @@ class repeated_run {
            now_[state]->references.load(std::memory_order_acquire) == 2;
   }
 
-  reference<buffer> copy_of(const buffer& from) {
-    reference<buffer> to(make_buffer(where_, from.bytes));
-    if (from.bytes > 0) where_.copy_on_device(to->data, from.data, from.bytes);
+  reference<buffer> copy_of(buffer& from) {
+    reference<buffer> to(make_buffer(where_, from.bytes, from.use));
+    runtime::copy_on_device(*to, from, from.bytes);
     return to;
   }
 
@@ -116,18 +143,18 @@ class repeated_run {
   void count_iterations(const place& at) {
     const std::int64_t zero = 0;
     reference<buffer> memory(make_buffer(where_, sizeof zero));
-    where_.copy_from_host(memory->data, &zero, sizeof zero);
+    runtime::copy_from_host(*memory, &zero, sizeof zero);
     now_.push_back(std::move(memory));
     placeholders_.push_back(body_.counter.get());
     const input in[] = {{body_.counter.get(), {}, at}, {nullptr, scalar(1), at}};
     next_.push_back(record(op::add, in, at));
   }
 
-  void step(runtime::launch_list* list) {
-    std::vector<std::pair<const node*, buffer*>> stand_ins;
+  void step(runtime::launch_list* list, runtime::memory_use* list_use = nullptr) {
+    std::vector<std::pair<const node*, buffer*>> stand_ins = around_;
     for (std::size_t k = 0; k < now_.size(); ++k) stand_ins.push_back({placeholders_[k], now_[k].get()});
     for (const twin& t : twins_) stand_ins.push_back({t.base, t.memory.get()});
-    if (computes_) work_.launch_again(std::move(stand_ins), spare_, list);
+    if (computes_) work_.launch_again(std::move(stand_ins), spare_, list, list_use);
     std::vector<reference<buffer>> after;
     for (const node_ref& n : next_) {
       const auto same = std::ranges::find(placeholders_, n.get());
@@ -139,18 +166,23 @@ class repeated_run {
     now_ = std::move(after);
   }
 
-  /// Iterations in lists that the device starts as a whole: each list ends with the states in the memory that it began
-  /// with, so that it can be started again. How many were run.
+  /// Launches in lists that the device starts as a whole: each list ends with the states in the memory that it began
+  /// with, so that it can be started again. How many were made.
   std::int64_t run_lists(std::int64_t most) {
     if (!computes_) return 0;
     const std::unique_ptr<runtime::launch_list> list = where_.make_launch_list();
     if (!list) return 0;
+    runtime::memory_use used(where_);
+    const auto start = [&] {
+      list->start();
+      used.started();
+    };
     std::vector<buffer*> begin;
     for (const reference<buffer>& b : now_) begin.push_back(b.get());
     const std::int64_t lists = (most + most_in_list - 1) / most_in_list, wanted = most / lists;
     std::int64_t length = 0, whole = 0, period = 0;
     while (length < std::min(most_in_list, most)) {
-      step(list.get());
+      step(list.get(), &used);
       ++length;
       if (!same_memory(begin)) continue;
       whole = length;
@@ -158,11 +190,11 @@ class repeated_run {
       if (length + period > wanted) break;
     }
     if (length != whole) {  // what comes after the last return to the beginning: once
-      list->start();
+      start();
       return length;
     }
     const std::int64_t times = most / whole;
-    for (std::int64_t k = 0; k < times; ++k) list->start();
+    for (std::int64_t k = 0; k < times; ++k) start();
     return times * whole;
   }
 
@@ -176,9 +208,11 @@ class repeated_run {
   evaluation work_;
   spare_memory spare_;
   std::vector<node*> placeholders_, roots_;
+  std::vector<std::pair<const node*, buffer*>> around_;  ///< what originals stand for
   std::vector<node_ref> next_;
   std::vector<reference<buffer>> now_;  ///< by state
   std::vector<twin> twins_;
+  std::int64_t steps_ = 1;      ///< iterations of a launch
   bool computes_ = false;
 };
 
@@ -214,7 +248,7 @@ void run_opaque(std::span<node* const> roots, const options& how, const place& a
     const node_ref n = std::move(held);  // let go of in its turn: later ones may take over its memory
     if (n->values()) continue;
     if (n->code == op::launch) {
-      evaluate(n->operands(), at);
+      evaluate(n->facts->launch->needs(*n), at);
       run_launch(n.get());
     } else if (!is_opaque(n->code)) {
       settle_result(n.get());
@@ -226,9 +260,19 @@ void run_opaque(std::span<node* const> roots, const options& how, const place& a
       if (!has_run(n.get())) run_lone_call(n.get(), how);
     } else {
       evaluate(n->operands(), at);
-      repeated_run(n.get(), at).run(how);
+      repeated_run(n.get(), {}, at).run(how);
     }
   }
+}
+
+std::vector<reference<buffer>> run_again(node* n, std::span<node* const> originals, const options& how,
+                                         const place& at) {
+  if (n->code == op::launch) return n->facts->launch->run(*n);
+  const auto alone = hold_opaque();  // results are handed over by what all replays share
+  n->facts->loop->after.clear();
+  if (n->code == op::lone_call) run_lone_call(n, how);
+  else repeated_run(n, originals, at).run(how);
+  return std::exchange(n->facts->loop->after, {});
 }
 
 }  // namespace sinter::jit

@@ -1,5 +1,7 @@
 #include "jit/schedule.hpp"
 
+#include "jit/steps.hpp"
+
 #include <algorithm>
 
 namespace sinter::jit {
@@ -54,6 +56,17 @@ runtime::launch_shape schedule(std::int64_t rows, std::int64_t inner, int lanes,
   s.block[1] = static_cast<std::uint32_t>(y);
   s.grid[0] = static_cast<std::uint32_t>(blocks_x);
   s.grid[1] = static_cast<std::uint32_t>(std::min((rows + rows_a_block - 1) / rows_a_block, most_blocks_y));
+  return s;
+}
+
+runtime::launch_shape schedule_steps(const arguments& a, const step_window& w) {
+  runtime::launch_shape s;
+  s.rows = a.rows;
+  s.inner = a.inner;
+  s.cost = a.cost;
+  s.block[0] = step_window::threads;
+  s.grid[0] = static_cast<std::uint32_t>((a.inner + w.tile_columns() - 1) / w.tile_columns());
+  s.grid[1] = static_cast<std::uint32_t>((a.rows + w.tile_rows() - 1) / w.tile_rows());
   return s;
 }
 

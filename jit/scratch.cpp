@@ -1,8 +1,9 @@
 #include "jit/scratch.hpp"
 
+#include "runtime/stream.hpp"
+
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <utility>
 #include <vector>
 
@@ -10,34 +11,25 @@ namespace sinter::jit {
 
 namespace {
 
+using runtime::stream_scratch;
+
 constexpr std::size_t least_bytes = std::size_t{1} << 16;
 
-struct block {
-  void* memory = nullptr;
-  std::size_t bytes = 0;
-
-  /// True when the memory is new.
-  bool grow(runtime::device& d, std::size_t wanted) {
-    if (wanted <= bytes) return false;
-    const std::size_t fresh = std::max({wanted, 2 * bytes, least_bytes});
-    void* const more = d.allocate(fresh);
-    if (memory) d.release(memory, bytes);
-    memory = more;
-    bytes = fresh;
-    return true;
+/// Twice the old size at least: what is outgrown is no more than what is in use.
+void grow(stream_scratch& all, stream_scratch::block& b, runtime::device& d, std::size_t wanted, bool zeroed) {
+  if (wanted <= b.bytes) return;
+  const std::size_t fresh = std::max({wanted, 2 * b.bytes, least_bytes});
+  const std::vector<std::byte> zeros(zeroed ? fresh : 0);
+  all.outgrown.reserve(all.outgrown.size() + 1);
+  void* const more = d.allocate(fresh);
+  try {
+    if (zeroed) d.copy_from_host(more, zeros.data(), fresh);
+  } catch (...) {
+    d.release(more, fresh);
+    throw;
   }
-};
-
-struct device_scratch {
-  std::mutex guard;
-  block workspace, tickets;
-};
-
-device_scratch& scratch_of_device(const runtime::device& d) {
-  static std::mutex guard;
-  static auto& all = *new std::map<const runtime::device*, device_scratch>;  // lives as long as the devices
-  const std::lock_guard lock(guard);
-  return all[&d];
+  if (b.memory) all.outgrown.push_back(b);
+  b = {more, fresh};
 }
 
 }  // namespace
@@ -48,13 +40,10 @@ scratch scratch_of(runtime::device& d, std::size_t workspace_bytes, std::size_t 
     own.resize(std::max(own.size(), workspace_bytes / sizeof(std::max_align_t) + 1));
     return {own.data(), nullptr, {}};
   }
-  device_scratch& own = scratch_of_device(d);
+  stream_scratch& own = current_stream(d).scratch();
   std::unique_lock held(own.guard);
-  own.workspace.grow(d, workspace_bytes);
-  if (own.tickets.grow(d, ticket_count * sizeof(std::uint32_t))) {
-    const std::vector<std::byte> zeros(own.tickets.bytes);
-    d.copy_from_host(own.tickets.memory, zeros.data(), zeros.size());
-  }
+  grow(own, own.workspace, d, workspace_bytes, false);
+  grow(own, own.tickets, d, ticket_count * sizeof(std::uint32_t), true);
   return {own.workspace.memory, own.tickets.memory, std::move(held)};
 }
 

@@ -8,7 +8,7 @@
 
 namespace sinter::jit {
 
-/// Nobody else gets the device's scratch memory, or makes it grow, as long as this lives: until the launch is asked
+/// Nobody else gets the stream's scratch memory, or makes it grow, as long as this lives: until the launch is asked
 /// for.
 struct scratch {
   void* workspace = nullptr;
@@ -16,9 +16,9 @@ struct scratch {
   std::unique_lock<std::mutex> held;
 };
 
-/// At least so much of both. One per CUDA device: launches on it run one after another, and each is done with it before
-/// the next begins; what is outgrown is released in the same order. On the cpu one per thread, as its launches are done
-/// when they return. Throws out_of_memory.
+/// At least so much of both. One for each stream of a CUDA device: launches on it run one after another, and each is
+/// done with it before the next begins; the memory stays until the stream ends. On the cpu one per thread, as its
+/// launches are done when they return. Throws out_of_memory.
 scratch scratch_of(runtime::device& d, std::size_t workspace_bytes, std::size_t ticket_count);
 
 }  // namespace sinter::jit

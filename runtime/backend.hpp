@@ -1,10 +1,12 @@
 // The seam between the library and a machine: one `device` per GPU, one for the host's processors.
-// Work on a device runs in the order it was asked for (one default stream each).
+// Work on a device goes to the asking thread's current stream (runtime/stream.hpp), which runs it in the order it was
+// asked for.
 #pragma once
 
 #include "counters.hpp"
 #include "types.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -31,7 +33,7 @@ class function {
 
 /// The first bad index a kernel met, written by the kernel. Layout shared with generated code (jit/device/prelude.cuh).
 struct index_fault {
-  std::int32_t set = 0;       ///< 0: none
+  std::int32_t set = 0;       ///< 0: none; 1: being written; 2: there
   std::int32_t ordinal = 0;   ///< which check of the kernel
   std::int64_t launch = 0;    ///< which launch
   std::int64_t index = 0;     ///< the offending index
@@ -49,11 +51,27 @@ class launch_list {
 };
 
 class module;            // runtime/module.hpp
+class stream;            // runtime/stream.hpp
+class moment;            // likewise
 struct processor_facts;  // likewise
+struct host_region;      // runtime/transfer.hpp
+class transfer;          // likewise
+
+/// What arrays take of a device, in bytes (runtime/memory.hpp keeps the account).
+struct memory_account {
+  std::atomic<std::size_t> in_use{0}, peak{0};
+  std::atomic<std::size_t> limit{0};  ///< of in_use, and of what is cached beside it; 0: none
+};
+
+/// What a device's memory is like, in bytes.
+struct memory_state {
+  std::size_t cached = 0;           ///< released by arrays, kept for the next ones
+  std::size_t free = 0, total = 0;  ///< of the device: for everybody on it
+};
 
 class device {
  public:
-  virtual ~device() = default;
+  virtual ~device();
   virtual device_kind kind() const = 0;
   virtual int ordinal() const = 0;
   virtual std::string name() const = 0;    ///< "cpu", "cuda:0"
@@ -61,15 +79,16 @@ class device {
 
   /// Memory ordered with the device's work; 256-byte aligned. Throws out_of_memory. `bytes` > 0.
   virtual void* allocate(std::size_t bytes) = 0;
+  /// Given back when the current stream is done with what it was asked so far.
   virtual void release(void* memory, std::size_t bytes) noexcept = 0;
 
   /// `from` is free to change on return.
   virtual void copy_from_host(void* to, const void* from, std::size_t bytes) = 0;
-  /// Waits; the caller then looks for index faults.
+  /// Waits for the current stream; the caller then looks for index faults.
   virtual void copy_to_host(void* to, const void* from, std::size_t bytes) = 0;
   /// Between memory of this device that doesn't overlap; `bytes` > 0.
   virtual void copy_on_device(void* to, const void* from, std::size_t bytes) = 0;
-  /// Waits for all work asked for so far.
+  /// Waits for all work asked for so far, of all streams.
   virtual void synchronize() = 0;
 
   /// Loads a compiled image (cubin or PTX; shared object) and finds `entry` in it.
@@ -80,14 +99,65 @@ class device {
   /// Loads an image of a user's own code. device_error where there are none: the cpu device emulates them (jit/raw).
   virtual std::unique_ptr<module> load_module(std::span<const std::byte> image, const std::string& name) = 0;
   virtual processor_facts processors() = 0;
+  /// The driver's own name of the stream that work is ordered by, for libraries that start work themselves; the
+  /// device's context is the calling thread's then. Null on the cpu device, whose work is done when it returns.
+  virtual void* native_stream() { return nullptr; }
 
   /// An empty list, or null where starting launches one by one costs no more.
   virtual std::unique_ptr<launch_list> make_launch_list() { return nullptr; }
 
   /// Where a kernel about to be launched may write its first bad index; an address of the device's.
-  virtual index_fault* fault_address() = 0;
-  /// After a wait: takes the fault out, if there is one.
-  virtual bool take_fault(index_fault& out) = 0;
+  index_fault* fault_address();
+  /// After a wait for the current stream: takes out a fault of its kernels or of those that it waited for.
+  bool take_fault(index_fault& out);
+  /// After synchronize(): takes out a fault of any stream.
+  bool take_fault_of_any(index_fault& out);
+
+  /// What is current in threads that chose nothing else; it never ends.
+  virtual stream& default_stream() = 0;
+  /// One more, held once. Lower numbers of `priority` go first; what the device doesn't have becomes the nearest.
+  stream& make_stream(int priority);
+  /// Another library's, which outlives its last use, likewise. device_error where `native` is no stream of this device.
+  stream& wrap_stream(void* native);
+  /// `timed`: to measure with.
+  virtual std::unique_ptr<moment> make_moment(bool timed) = 0;
+  /// Whether there ever was another stream than default_stream().
+  bool has_streams() const noexcept { return has_streams_.load(std::memory_order_relaxed); }
+  /// Where memory that several streams used is released, so that none of them waits for the others. There once
+  /// has_streams().
+  stream& releasing_stream();
+
+  // What follows has answers for devices whose memory the host reaches (runtime/transfer.cpp).
+
+  /// Starts copying between memory of this device, C order, and host memory laid out in any way: after the work asked
+  /// for so far, beside the work asked for later. Device memory must stay until the copy is done; null: it is.
+  virtual std::unique_ptr<transfer> start_copy_in(void* to, const host_region& from);
+  virtual std::unique_ptr<transfer> start_copy_out(const host_region& to, const void* from);
+  /// Host memory that copies are fastest from and to (pinned). Throws out_of_memory. `bytes` > 0.
+  virtual void* allocate_host(std::size_t bytes);
+  virtual void release_host(void* memory, std::size_t bytes) noexcept;
+
+  virtual memory_state memory() { return {}; }
+  /// Gives cached memory back to the system until at most `keep` bytes are cached.
+  virtual void trim(std::size_t /*keep*/) {}
+  /// The same of all host memory that is kept for copies.
+  virtual void trim_host() noexcept {}
+
+  memory_account account;
+
+ protected:
+  device();
+  virtual std::unique_ptr<stream> new_stream(int priority) = 0;
+  virtual std::unique_ptr<stream> foreign_stream(void* native) = 0;
+  /// Waits for all streams but the default one, and forgets those that ended.
+  void synchronize_streams();
+
+ private:
+  struct streams;
+  stream& enter(std::unique_ptr<stream> s);
+
+  std::atomic<bool> has_streams_{false};
+  const std::unique_ptr<streams> streams_;
 };
 
 /// The cpu device; always present.

@@ -1,8 +1,13 @@
 #include "runtime/counters.hpp"
 
+#include "runtime/log.hpp"
+
 #include <algorithm>
+#include <cstdlib>
 #include <mutex>
 #include <vector>
+
+#include <fmt/format.h>
 
 namespace sinter::runtime {
 
@@ -30,7 +35,10 @@ void add(statistics& s, const counters& c) {
   s.launches += get(c.launches);
   s.compiles += get(c.compiles);
   s.cache_hits += get(c.cache_hits);
+  s.copies_to_device += get(c.copies_to_device);
+  s.substitutes += get(c.substitutes);
   s.bytes_to_device += get(c.bytes_to_device);
+  s.copies_to_host += get(c.copies_to_host);
   s.bytes_to_host += get(c.bytes_to_host);
   s.synchronizations += get(c.synchronizations);
   s.flushes += get(c.flushes);
@@ -64,11 +72,26 @@ struct ending {
 };
 thread_local ending at_end;
 
+/// What SINTER_STATS asks for, one line.
+void print_statistics() {
+  const statistics s = snapshot();
+  log(level::silent,
+      fmt::format("{} evaluations, {} launches, {} compiles ({:.1f} ms), {} substitutes, {} found in memory, {} on disk, "
+                  "{} in bundles ({:.2f} ms), missing: {} absent, {} damaged, {} foreign, {} refused, {} unloadable, {} "
+                  "bytes read, {} written",
+                  s.evaluations, s.launches, s.compiles, static_cast<double>(s.compile_microseconds) / 1000,
+                  s.substitutes, s.cache_hits, s.disk_hits, s.bundle_hits,
+                  static_cast<double>(s.load_microseconds) / 1000, s.misses_absent, s.misses_damaged, s.misses_foreign,
+                  s.misses_refused, s.misses_unloadable, s.cache_bytes_read, s.cache_bytes_written));
+}
+
 }  // namespace
 
 thread_local counters* this_threads_counters = nullptr;
 
 counters& make_counters() {
+  // Said at the first event there is to count: handlers that count more come later, and so run before.
+  [[maybe_unused]] static const int once = environment().prints_statistics ? std::atexit(print_statistics) : 0;
   auto* const c = new counters;
   {
     all_threads& t = threads();

@@ -15,7 +15,8 @@ struct counters {
       bytes_to_host{0}, synchronizations{0}, flushes{0};
   std::atomic<std::uint64_t> disk_hits{0}, bundle_hits{0}, misses_absent{0}, misses_damaged{0}, misses_foreign{0},
       misses_refused{0}, misses_unloadable{0}, compile_microseconds{0}, load_microseconds{0}, cache_bytes_read{0},
-      cache_bytes_written{0};
+      cache_bytes_written{0}, substitutes{0};
+  std::atomic<std::uint64_t> copies_to_device{0}, copies_to_host{0};
 };
 
 extern constinit thread_local counters* this_threads_counters;
@@ -26,6 +27,18 @@ inline counters& count() { return this_threads_counters ? *this_threads_counters
 /// Counts one event; no locked instruction, since no other thread writes.
 inline void bump(std::atomic<std::uint64_t>& counter, std::uint64_t by = 1) {
   counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+}
+
+/// Counts a copy from host memory into an array, and one the other way.
+inline void count_copy_in(std::uint64_t bytes) {
+  counters& c = count();
+  bump(c.copies_to_device);
+  bump(c.bytes_to_device, bytes);
+}
+inline void count_copy_out(std::uint64_t bytes) {
+  counters& c = count();
+  bump(c.copies_to_host);
+  bump(c.bytes_to_host, bytes);
 }
 
 /// Device memory held by arrays, of all threads.

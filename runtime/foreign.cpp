@@ -1,6 +1,7 @@
 #include "runtime/foreign.hpp"
 
 #include "runtime/error.hpp"
+#include "runtime/stream.hpp"
 
 namespace sinter::runtime {
 namespace {
@@ -38,6 +39,7 @@ void release_foreign(buffer* b) noexcept {
   } catch (const error&) {
     // A device that failed does nothing any more.
   }
+  delete whole->users;
   delete whole;
   if (give_back != nullptr) give_back(context);
 }

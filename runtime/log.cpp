@@ -22,6 +22,9 @@ constexpr std::string_view dump_words[] = {"graph", "groups", "ir", "source", "t
 constexpr std::string_view device_words[] = {"cpu", "cuda"};
 constexpr std::string_view executor_words[] = {"compiler", "interpreter"};
 constexpr std::string_view cache_words[] = {"read_write", "read_only", "memory", "off"};
+constexpr std::string_view switch_words[] = {"on", "off"};
+constexpr std::string_view compile_words[] = {"sync", "async"};
+constexpr std::string_view digit_words[] = {"0", "1"};
 constexpr int most_threads = 4096;
 
 std::string_view value_of(variable_lookup lookup, const char* variable) {
@@ -103,8 +106,9 @@ settings read_settings(variable_lookup lookup, std::vector<std::string>& complai
   read_threads(value_of(lookup, "SINTER_THREADS"), s, complaints);
   s.host_compiler = value_of(lookup, "SINTER_CXX");
   s.host_options = value_of(lookup, "SINTER_HOST_OPTIONS");
-  if (constexpr std::string_view words[] = {"0", "1"}; !value_of(lookup, "SINTER_CHECKED").empty())
-    s.checked = find_word("SINTER_CHECKED", value_of(lookup, "SINTER_CHECKED"), words, complaints) == 1;
+  s.checked = one_of(lookup, "SINTER_CHECKED", digit_words, complaints) == "1";
+  s.prints_statistics = one_of(lookup, "SINTER_STATS", digit_words, complaints) == "1";
+  s.compile_mode = one_of(lookup, "SINTER_COMPILE", compile_words, complaints);
   s.cuda_home = value_of(lookup, "CUDA_HOME");
   if (s.cuda_home.empty()) s.cuda_home = value_of(lookup, "CUDA_PATH");
   s.search_path = value_of(lookup, "PATH");
@@ -115,6 +119,8 @@ settings read_settings(variable_lookup lookup, std::vector<std::string>& complai
   s.home = value_of(lookup, "HOME");
   s.cache_mode = one_of(lookup, "SINTER_CACHE", cache_words, complaints);
   s.library_path = value_of(lookup, "LD_LIBRARY_PATH");
+  s.use_libraries = one_of(lookup, "SINTER_LIBRARIES", switch_words, complaints) != "off";
+  s.blas = value_of(lookup, "SINTER_BLAS");
   s.include_path = fmt::format("{}:{}", value_of(lookup, "CPATH"), value_of(lookup, "CPLUS_INCLUDE_PATH"));
   return s;
 }

@@ -29,7 +29,11 @@ struct settings {
   std::string cache_directory;       ///< SINTER_CACHE_DIR: where compiled kernels are kept
   std::string cache_home, home;      ///< XDG_CACHE_HOME, HOME: where they are kept otherwise
   std::string cache_mode;            ///< SINTER_CACHE = read_write | read_only | memory | off; empty: read_write
+  std::string compile_mode;          ///< SINTER_COMPILE = sync | async; empty: sync
+  bool prints_statistics = false;    ///< SINTER_STATS = 1: what `statistics` counts, when the program ends
   std::string library_path;          ///< LD_LIBRARY_PATH
+  bool use_libraries = true;         ///< SINTER_LIBRARIES = on | off: whether BLAS and the like are looked for
+  std::string blas;                  ///< SINTER_BLAS: name or path of the cpu device's BLAS; empty: any that is there
   std::string include_path;          ///< CPATH and CPLUS_INCLUDE_PATH, which the host compiler searches for headers
 };
 

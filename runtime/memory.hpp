@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backend.hpp"
+#include "shape.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -45,22 +46,44 @@ class reference_count {
   std::atomic<std::uint32_t> count_{1};
 };
 
-/// Device memory with an intrusive count; freed (stream-ordered) with the last reference.
+struct stream_users;  // runtime/stream.hpp
+
+/// Whose values a buffer was made for, to tell users what takes their memory.
+struct buffer_use {
+  dtype type;
+  shape extents;
+  place at;
+};
+
+/// Device memory with an intrusive count; freed with the last reference, when the streams that used it are done.
 struct buffer {
   device* owner;
   void* data;         ///< null for 0 bytes
   std::size_t bytes;
   reference_count references{};
   buffer* whole = nullptr;  ///< whose memory it is part of, and holds on to
+  stream_users* users = nullptr;  ///< of those that are no part; null: only the default stream's, so far
+  buffer *older = nullptr, *younger = nullptr;  ///< links those that take memory
+  buffer_use use{};
+
+  static void* operator new(std::size_t);  // of a pool (runtime/pool.hpp)
+  static void operator delete(void* memory) noexcept;
 };
 
-/// Throws out_of_memory. 0 bytes allocate nothing.
+/// 0 bytes allocate nothing. Past the owner's limit, or when the device has no room: lets go of cached memory and of
+/// pending work that nobody can ask for, tries again, then throws out_of_memory, which lists the largest arrays.
 buffer* make_buffer(device& owner, std::size_t bytes);
+buffer* make_buffer(device& owner, std::size_t bytes, const buffer_use& use);
 /// Bytes [offset, offset + bytes) of `whole`, which lives as long as any part of it. Whoever makes parts sees to it
 /// that they don't overlap, and that nothing else uses the memory.
 buffer* make_part(buffer& whole, std::size_t offset, std::size_t bytes);
 void retain(buffer* b) noexcept;
 void release(buffer* b) noexcept;  ///< null is fine
+
+/// What make_buffer calls, on the thread that found no room, to have dead pending work dropped. Null: nothing.
+void set_reclaimer(void (*reclaim)()) noexcept;
+/// No more than `bytes` for the arrays of `d` (0: no limit); what is cached beyond is given back now.
+void set_memory_limit(device& d, std::size_t bytes);
 
 /// An intrusive pointer over `retain` / `release`, found by argument-dependent lookup: of buffers and graph nodes.
 template <class T>

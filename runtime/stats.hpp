@@ -14,6 +14,7 @@ struct statistics {
   std::uint64_t flushes = 0;           ///< reads (item, to_vector, printing) of what was still pending
   std::uint64_t launches = 0;          ///< kernels started (any device); loops of launches count once
   std::uint64_t compiles = 0;          ///< kernels compiled (not those loaded), or translated for the interpreter
+  std::uint64_t substitutes = 0;       ///< launches of a slower kernel while the one for them was being compiled
   std::uint64_t cache_hits = 0;        ///< launches whose kernel was already in memory
   std::uint64_t disk_hits = 0;         ///< kernels loaded from the cache directory
   std::uint64_t bundle_hits = 0;       ///< kernels loaded from files given to load_kernels
@@ -26,8 +27,10 @@ struct statistics {
   std::uint64_t load_microseconds = 0;     ///< spent finding, checking and loading kept kernels
   std::uint64_t cache_bytes_read = 0;      ///< of kept kernels, with their keys
   std::uint64_t cache_bytes_written = 0;   ///< to the cache directory
-  std::uint64_t bytes_to_device = 0;   ///< copied from host memory into arrays
-  std::uint64_t bytes_to_host = 0;     ///< copied from arrays into host memory
+  std::uint64_t copies_to_device = 0;  ///< from host memory into arrays
+  std::uint64_t bytes_to_device = 0;   ///< of these copies
+  std::uint64_t copies_to_host = 0;    ///< from arrays into host memory
+  std::uint64_t bytes_to_host = 0;     ///< of these copies
   std::uint64_t synchronizations = 0;  ///< times the host waited for a device
   std::uint64_t bytes_in_use = 0;      ///< of device memory, by arrays now
   std::uint64_t peak_bytes = 0;        ///< the most bytes_in_use has been

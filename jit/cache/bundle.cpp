@@ -138,7 +138,7 @@ bundled find_bundled(const entry_key& wanted) {
     const auto e = read_entry(as_bytes(*bytes));
     const int fit = e && e->task == wanted.task ? fitness(std::string(e->target), wanted.target) : 0;
     if (fit <= best_fit) continue;
-    best = {e->image, bytes->size()};
+    best = {e->image, e->notes, bytes->size()};
     best_fit = fit;
   }
   return best;

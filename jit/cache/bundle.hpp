@@ -19,7 +19,8 @@ std::string bundle_names();
 
 /// What fits a task best: made for the very target, or for one that it is compatible with.
 struct bundled {
-  std::span<const std::byte> image;  ///< lives as long as the process
+  std::span<const std::byte> image;  ///< lives as long as the process, as the notes do
+  std::string_view notes;
   std::size_t bytes = 0;             ///< of the entry
 };
 bundled find_bundled(const entry_key& wanted);

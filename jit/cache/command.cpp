@@ -145,6 +145,8 @@ int show(const disk_cache& d, const std::string& key) {
     fmt::print("name       {}\ntarget     {}\ncompiler   {}\nmath mode  {}\noptions    {}\nimage      {} bytes\n",
                task->request.name, o.entry->target, o.entry->maker, mode < 3 ? modes[mode] : "unknown",
                fmt::join(task->request.options, " "), o.entry->image.size());
+    for (const std::string& e : task->expressions) fmt::print("kernel     {}\n", e);
+    if (const std::string log = notes_from(o.entry->notes).log; !log.empty()) fmt::print("messages\n{}\n", log);
     for (const included_header& h : task->headers) fmt::print("header     {} ({} bytes)\n", h.name, h.contents.size());
     fmt::print("source\n{}\n", task->request.source);
   }

@@ -78,9 +78,9 @@ void disk_cache::complain(const std::string& what) const {
   runtime::log_once(runtime::level::warning, "cache directory", what);
 }
 
-std::size_t disk_cache::store(const entry_key& k, std::span<const std::byte> made) const {
+std::size_t disk_cache::store(const entry_key& k, std::span<const std::byte> made, const program_notes& notes) const {
   if (!writable_) return 0;
-  const std::string bytes = entry_bytes(k, made), name = entry_path(file_name(k));
+  const std::string bytes = entry_bytes(k, made, notes), name = entry_path(file_name(k));
   if (bytes.size() > max_bytes_) return 0;
   if (!where_.publish(name, bytes)) {
     complain(

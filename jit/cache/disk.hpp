@@ -46,7 +46,7 @@ class disk_cache {
   /// The entry, or why there is none.
   std::optional<found_entry> find(const entry_key& wanted, miss& why) const;
   /// Keeps it; bytes written, 0 when that failed (told once).
-  std::size_t store(const entry_key& k, std::span<const std::byte> made) const;
+  std::size_t store(const entry_key& k, std::span<const std::byte> made, const program_notes& notes = {}) const;
 
   /// Exclusive among all processes and threads, for as long as the file lives; none when it could not be had in time.
   file lock(const entry_key& k, std::chrono::milliseconds patience) const;

@@ -12,7 +12,8 @@ namespace {
 struct header {
   char magic[8];
   std::uint32_t format;
-  std::uint32_t task_bytes, target_bytes, maker_bytes;
+  std::uint32_t task_bytes, target_bytes, maker_bytes, notes_bytes;
+  std::uint32_t reserved;
   std::uint64_t image_bytes;
   std::uint64_t checksum[2];  ///< of everything else
 };
@@ -25,6 +26,19 @@ digest checksum_of(const header& h, std::span<const std::byte> rest) {
   const digest front = digest_of(std::as_bytes(std::span(&blank, 1))), back = digest_of(rest);
   const digest both[] = {front, back};
   return digest_of(std::as_bytes(std::span(both)));
+}
+
+/// Nothing for nothing: most kernels have none.
+std::string bytes_from(const program_notes& notes) {
+  if (notes.log.empty() && notes.symbols.empty()) return {};
+  byte_writer w;
+  w.text(notes.log);
+  w.number(static_cast<std::uint32_t>(notes.symbols.size()));
+  for (const auto& [expression, symbol] : notes.symbols) {
+    w.text(expression);
+    w.text(symbol);
+  }
+  return w.take();
 }
 
 std::string_view as_text(std::span<const std::byte> b) { return {reinterpret_cast<const char*>(b.data()), b.size()}; }
@@ -43,6 +57,8 @@ std::string task_bytes(const compile_task& t) {
   w.number(static_cast<std::uint32_t>(t.request.options.size()));
   for (const std::string& o : t.request.options) w.text(o);
   w.text(t.request.source);
+  w.number(static_cast<std::uint32_t>(t.expressions.size()));
+  for (const std::string& e : t.expressions) w.text(e);
   w.number(static_cast<std::uint32_t>(t.headers.size()));
   for (const included_header& h : t.headers) {
     w.text(h.name);
@@ -61,6 +77,7 @@ std::optional<compile_task> task_from(std::string_view bytes) {
   t.request.large = r.number() != 0;
   for (std::uint32_t n = r.number(); n > 0 && r.good(); --n) t.request.options.emplace_back(r.text());
   t.request.source = r.text();
+  for (std::uint32_t n = r.number(); n > 0 && r.good(); --n) t.expressions.emplace_back(r.text());
   for (std::uint32_t n = r.number(); n > 0 && r.good(); --n) {
     std::string name(r.text());
     t.headers.push_back({std::move(name), std::string(r.text())});
@@ -78,17 +95,31 @@ std::string file_name(const entry_key& k) {
   return file_name_start(k) + to_string(digest_of(k.maker)).substr(16) + ".kernel";
 }
 
-std::string entry_bytes(const entry_key& k, std::span<const std::byte> made) {
+program_notes notes_from(std::string_view bytes) {
+  byte_reader r(bytes);
+  program_notes notes;
+  notes.log = r.text();
+  for (std::uint32_t n = r.number(); n > 0 && r.good(); --n) {
+    std::string expression(r.text());
+    notes.symbols.emplace_back(std::move(expression), r.text());
+  }
+  return notes;
+}
+
+std::string entry_bytes(const entry_key& k, std::span<const std::byte> made, const program_notes& notes) {
+  const std::string said = bytes_from(notes);
   header h{};
   std::memcpy(h.magic, entry_magic.data(), sizeof h.magic);
   h.format = entry_format;
   h.task_bytes = static_cast<std::uint32_t>(k.task.size());
   h.target_bytes = static_cast<std::uint32_t>(k.target.size());
   h.maker_bytes = static_cast<std::uint32_t>(k.maker.size());
+  h.notes_bytes = static_cast<std::uint32_t>(said.size());
   h.image_bytes = made.size();
   std::string bytes(sizeof h, '\0');
   for (const std::string_view part :
-       {std::string_view(k.task), std::string_view(k.target), std::string_view(k.maker), as_text(made)})
+       {std::string_view(k.task), std::string_view(k.target), std::string_view(k.maker), std::string_view(said),
+        as_text(made)})
     bytes += part;
   const digest sum = checksum_of(h, std::as_bytes(std::span(bytes)).subspan(sizeof h));
   h.checksum[0] = sum.low;
@@ -102,7 +133,7 @@ std::optional<entry_view> read_entry(std::span<const std::byte> bytes) {
   if (bytes.size() < sizeof h) return std::nullopt;
   std::memcpy(&h, bytes.data(), sizeof h);
   if (std::memcmp(h.magic, entry_magic.data(), sizeof h.magic) != 0 || h.format != entry_format) return std::nullopt;
-  const std::uint64_t keys = std::uint64_t{h.task_bytes} + h.target_bytes + h.maker_bytes;
+  const std::uint64_t keys = std::uint64_t{h.task_bytes} + h.target_bytes + h.maker_bytes + h.notes_bytes;
   if (h.image_bytes > bytes.size() || keys + h.image_bytes + sizeof h != bytes.size()) return std::nullopt;
   std::span<const std::byte> rest = bytes.subspan(sizeof h);
   if (checksum_of(h, rest) != digest{h.checksum[0], h.checksum[1]}) return std::nullopt;
@@ -115,6 +146,7 @@ std::optional<entry_view> read_entry(std::span<const std::byte> bytes) {
   e.task = next(h.task_bytes);
   e.target = next(h.target_bytes);
   e.maker = next(h.maker_bytes);
+  e.notes = next(h.notes_bytes);
   e.image = rest;
   return e;
 }

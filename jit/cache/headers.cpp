@@ -96,12 +96,13 @@ class scanner {
     const std::string& o = options[k];
     if (o.starts_with("@")) found.unknown = o;  // a file with more options
     for (const std::string_view flag :
-         {"-include", "-imacros", "--pre-include", "-isystem", "-iquote", "-idirafter", "--include-path", "-I"}) {
+         {"--include-path", "-include-path", "--pre-include", "-pre-include", "-include", "-imacros", "-isystem",
+          "-iquote", "-idirafter", "-I"}) {
       if (!o.starts_with(flag)) continue;
       std::string_view value = std::string_view(o).substr(flag.size());
       if (value.empty() && k + 1 < options.size()) value = options[++k];
       else if (value.starts_with('=')) value.remove_prefix(1);
-      const bool names_file = flag == "-include" || flag == "-imacros" || flag == "--pre-include";
+      const bool names_file = flag == "-include" || flag == "-imacros" || flag.ends_with("-pre-include");
       if (names_file) forced.emplace_back(value);
       else folders_.emplace_back(value);
       return;

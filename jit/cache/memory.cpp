@@ -55,6 +55,15 @@ cached_kernel& find_or_add(const kernel_key& key) {
   return *r.entry;
 }
 
+cached_kernel* find_ready(const kernel_key& key) {
+  shared_table& t = table();
+  const std::lock_guard lock(t.mutex);
+  const auto [first, last] = t.entries.equal_range(hash(key));
+  for (auto e = first; e != last; ++e)
+    if (same(e->second->key, key)) return e->second->ready.load(std::memory_order_acquire) ? e->second.get() : nullptr;
+  return nullptr;
+}
+
 cached_kernel& add_unshared(const kernel_key& key) {
   shared_table& t = table();
   const std::lock_guard lock(t.mutex);

@@ -29,6 +29,7 @@ std::string_view prefix(parameter_kind kind) {
     case parameter_kind::workspace: return "workspace";
     case parameter_kind::tickets: return "tickets";
     case parameter_kind::phase: return "phase";
+    case parameter_kind::steps: return "steps";
   }
   return "";
 }

@@ -26,11 +26,13 @@ using image = std::vector<std::byte>;
 /// NVRTC (opened at run time). Throws compile_error; device_error when there is no NVRTC, naming the places looked at.
 image compile_cuda(const compile_request& r);
 
-/// What NVRTC makes of a user's own source.
-struct compiled_program {
-  image code;
+/// What a compiler says besides the code it makes.
+struct program_notes {
   std::string log;                                           ///< warnings
   std::vector<std::pair<std::string, std::string>> symbols;  ///< by expression, the symbol that it is in the code
+};
+struct compiled_program : program_notes {
+  image code;
 };
 /// The same for a source whose kernels are named by C++ expressions ("f", "k<float, 4>"). Templates are compiled for
 /// those alone.
@@ -40,6 +42,8 @@ std::string nvrtc_version(std::string* why = nullptr);
 
 /// The system's C++ compiler. Throws compile_error.
 image compile_host(const compile_request& r);
+/// The same, with what it said. Of symbols it has none to tell.
+compiled_program compile_host_program(const compile_request& r);
 /// The command of the host compiler ("c++", SINTER_CXX, ...), or empty when there is none.
 const std::string& host_compiler();
 

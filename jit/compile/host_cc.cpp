@@ -288,7 +288,9 @@ flag_set& compiler_flags() {
 
 }  // namespace
 
-image compile_host(const compile_request& r) {
+image compile_host(const compile_request& r) { return compile_host_program(r).code; }
+
+compiled_program compile_host_program(const compile_request& r) {
   if (compiler_command().empty())
     throw device_error("no C++ compiler for the cpu device: looked for SINTER_CXX, then c++, g++, clang++ in PATH");
   const scratch_folder w;
@@ -300,9 +302,10 @@ image compile_host(const compile_request& r) {
     o = compile_once(flags, r, w);
   }
   if (!o.ok) throw_failure(r, o, fmt::format("{}", fmt::join(command_line(flags, r, w), " ")));
-  image bytes = read_image(w.library());
-  if (bytes.empty()) throw_system("can't read " + w.library(), errno);
-  return bytes;
+  compiled_program made{{std::move(o.output), {}}, read_image(w.library())};
+  if (made.code.empty()) throw_system("can't read " + w.library(), errno);
+  made.log.erase(made.log.find_last_not_of('\n') + 1);
+  return made;
 }
 
 std::string host_compiler_identity_now() {

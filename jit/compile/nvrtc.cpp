@@ -2,6 +2,7 @@
 #include "jit/compile/compiler.hpp"
 #include "jit/compile/file_identity.hpp"
 #include "runtime/error.hpp"
+#include "runtime/library.hpp"
 #include "runtime/log.hpp"
 
 #include <algorithm>
@@ -63,21 +64,6 @@ std::vector<std::string> toolkit_folders() {
   return folders;
 }
 
-/// Where the library may be: what CUDA_HOME names, then what the loader finds, then the usual place.
-std::vector<std::string> library_candidates() {
-  constexpr const char* names[] = {"libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12"};
-  std::vector<std::string> paths;
-  const auto add_folder = [&](const std::string& folder) {
-    for (const char* below : {"lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib"})
-      for (const char* name : names) paths.push_back(fmt::format("{}/{}/{}", folder, below, name));
-  };
-  const std::vector<std::string> folders = toolkit_folders();
-  if (folders.size() > 1) add_folder(folders.front());
-  paths.insert(paths.end(), std::begin(names), std::end(names));
-  add_folder(folders.back());
-  return paths;
-}
-
 std::vector<std::string> find_include_options() {
   for (const std::string& folder : toolkit_folders())
     for (const char* below : {"include", "targets/x86_64-linux/include", "targets/sbsa-linux/include"}) {
@@ -118,7 +104,7 @@ void read_facts(nvrtc& api) {
 
 nvrtc open_library() {
   nvrtc api;
-  const std::vector<std::string> paths = library_candidates();
+  const std::vector<std::string> paths = runtime::cuda_library_names("nvrtc", {13, 12});
   for (const std::string& path : paths) {
     void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) continue;
@@ -266,8 +252,7 @@ compiled_program compile_cuda_program(const compile_request& r, std::span<const 
     throw compile_error(fmt::format("kernel {} does not compile\n{}", r.name, log), r.source, log,
                         fmt::format("{}", fmt::join(options, " ")));
   check(api, result, fmt::format("compiling kernel {}", r.name).c_str());
-  if (!log.empty()) runtime::log(runtime::level::info, fmt::format("compiling kernel {}:\n{}", r.name, log));
-  compiled_program out{p.result(a.is_binary), log, {}};
+  compiled_program out{{log, {}}, p.result(a.is_binary)};
   for (const std::string& e : expressions) out.symbols.emplace_back(e, p.symbol(e));
   return out;
 }

@@ -18,6 +18,17 @@ static inline bool claim(int* flag) {
   return __atomic_compare_exchange_n(flag, &expected, 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
+//@cuda publish_fault
+// After claim(): what this thread wrote since is there.
+SINTER_FUNCTION void publish_fault(int* flag) {
+  __threadfence();
+  atomicExch(flag, 2);
+}
+
+//@host publish_fault
+// After claim(): what this thread wrote since is there.
+static inline void publish_fault(int* flag) { __atomic_store_n(flag, 2, __ATOMIC_RELEASE); }
+
 //@ checked_index
 // The element that a user's index means, counted from the end when negative. A bad one is reported and gives 0.
 template <class I, class X>
@@ -35,6 +46,7 @@ SINTER_FUNCTION I checked_index(X index, long long size, bool& good, index_fault
     fault->index = wanted;
     fault->size = size;
     fault->position = position;
+    publish_fault(&fault->set);
   }
   return 0;
 }

@@ -41,6 +41,7 @@ using combine_function = void (*)(unsigned int mask, const word* values, const w
 struct spot {
   const char* file;
   unsigned int line;
+  unsigned int site = 0;  ///< tells calls of one line apart
 };
 
 enum class barrier_kind : int { plain, count, all, any };
@@ -84,7 +85,7 @@ struct module_table {
   const services* calls;
 };
 
-constexpr int abi_version = 1;
+constexpr int abi_version = 2;
 
 }  // namespace sinter_emulation
 

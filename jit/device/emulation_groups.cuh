@@ -18,7 +18,7 @@ class thread_block {
   static dim3 group_dim() { return blockDim; }
   static dim3 dim_threads() { return blockDim; }
   static void sync(const char* file = __builtin_FILE(), unsigned int line = __builtin_LINE()) {
-    __syncthreads(file, line);
+    (__syncthreads)(file, line, 0);
   }
 };
 

@@ -3,21 +3,30 @@
 
 // ---- Barriers ----
 
-static inline void __syncthreads(const char* file = __builtin_FILE(), unsigned int line = __builtin_LINE()) {
-  sinter_emulation::library().barrier(sinter_emulation::barrier_kind::plain, 0, {file, line});
+static inline void __syncthreads(const char* file = __builtin_FILE(), unsigned int line = __builtin_LINE(),
+                                 unsigned int site = 0) {
+  sinter_emulation::library().barrier(sinter_emulation::barrier_kind::plain, 0, {file, line, site});
 }
 static inline int __syncthreads_count(int predicate, const char* file = __builtin_FILE(),
-                                      unsigned int line = __builtin_LINE()) {
-  return sinter_emulation::library().barrier(sinter_emulation::barrier_kind::count, predicate != 0, {file, line});
+                                      unsigned int line = __builtin_LINE(), unsigned int site = 0) {
+  return sinter_emulation::library().barrier(sinter_emulation::barrier_kind::count, predicate != 0, {file, line, site});
 }
 static inline int __syncthreads_and(int predicate, const char* file = __builtin_FILE(),
-                                    unsigned int line = __builtin_LINE()) {
-  return sinter_emulation::library().barrier(sinter_emulation::barrier_kind::all, predicate != 0, {file, line});
+                                    unsigned int line = __builtin_LINE(), unsigned int site = 0) {
+  return sinter_emulation::library().barrier(sinter_emulation::barrier_kind::all, predicate != 0, {file, line, site});
 }
 static inline int __syncthreads_or(int predicate, const char* file = __builtin_FILE(),
-                                   unsigned int line = __builtin_LINE()) {
-  return sinter_emulation::library().barrier(sinter_emulation::barrier_kind::any, predicate != 0, {file, line});
+                                   unsigned int line = __builtin_LINE(), unsigned int site = 0) {
+  return sinter_emulation::library().barrier(sinter_emulation::barrier_kind::any, predicate != 0, {file, line, site});
 }
+
+// Calls in the user's text are told apart even where they stand on one line. (A macro doesn't expand inside itself; in
+// parentheses the names are the functions.)
+#define __syncthreads() __syncthreads(__builtin_FILE(), __builtin_LINE(), __COUNTER__ + 1)
+#define __syncthreads_count(...) \
+  __syncthreads_count(__VA_ARGS__, __builtin_FILE(), __builtin_LINE(), __COUNTER__ + 1)
+#define __syncthreads_and(...) __syncthreads_and(__VA_ARGS__, __builtin_FILE(), __builtin_LINE(), __COUNTER__ + 1)
+#define __syncthreads_or(...) __syncthreads_or(__VA_ARGS__, __builtin_FILE(), __builtin_LINE(), __COUNTER__ + 1)
 
 namespace sinter_emulation {
 

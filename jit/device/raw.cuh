@@ -55,6 +55,7 @@ SINTER_FUNCTION void report_index(index_fault* fault, long long launch, int ordi
   fault->index = index;
   fault->size = size;
   fault->position = position;
+  publish_fault(&fault->set);
 }
 
 //@cuda discarded_element

@@ -295,7 +295,17 @@ bool loop_nest_analysis::find_read_cell(const nest_statement& s, nest_access& r)
         r.cell = static_cast<std::int32_t>(k);
         cells_[k].back = std::max(cells_[k].back, r.back);
       }
-  if (r.cell >= 0) return true;
+  if (r.cell >= 0) {
+    // A state of a loop is read at its own element, axis by axis.
+    const bool other_axes = s.structure->nodes[r.node].extents.rank() != s.own.rank();
+    const bool in_order = std::ranges::any_of(s.loops, [&](std::uint32_t l) { return loops_[l].lane < 0; });
+    if (other_axes && in_order) return refuse("what it writes is read with other axes");
+    // Before the first iterations that is what the array held there, unless another cell is in the way.
+    const bool in_the_way = r.back > 0 && std::ranges::any_of(statements_, [&](const nest_statement& w) {
+      return w.write.cell != r.cell && may_flow(w, w.write, s, r, -1);
+    });
+    return !in_the_way || refuse("it reads what another statement wrote before the first iterations");
+  }
   for (const nest_statement& w : statements_)
     if (may_flow(w, w.write, s, r, -1)) return refuse("it reads what an earlier iteration wrote elsewhere");
   return true;

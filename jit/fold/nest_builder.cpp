@@ -81,7 +81,7 @@ void nest_builder::iterate(const trace_item& item) {
   }
   std::vector<node*> states;
   for (const node_ref& n : c.first) states.push_back(n.get());
-  after_states(c, record_loop(c.body, states, "loop", site_), l.most);
+  after_states(c, record_loop(c.body, states, "loop", site_));
 }
 
 void nest_builder::begin_states(carried_states& c) {
@@ -113,19 +113,20 @@ void nest_builder::begin_states(carried_states& c) {
 
 /// What cells are after the loop; those that move are what they were after each iteration. In a loop that stores these
 /// on the way, the others are the last of what they were.
-void nest_builder::after_states(const carried_states& c, std::span<const node_ref> after, std::int64_t count) {
+void nest_builder::after_states(const carried_states& c, std::span<const node_ref> after) {
   const bool recurs = &nest_.loops()[c.loop] == nest_.recurrence();
   std::size_t next = 0;
   for (const std::uint32_t k : c.cells) {
-    const node_ref& last = after[next];
+    const std::size_t state = next;
+    const node_ref& last = after[state];
     cells_[k] = last;
     next += recurs ? carried_states::states_of(nest_.cells()[k]) : 1;
-    if (!recurs || (!nest_.cells()[k].moves && last->code != op::result)) continue;
-    cells_[k] = record_trail(last, count, site_);
+    if (!recurs || (!nest_.cells()[k].moves && !c.body->changes(state))) continue;
+    cells_[k] = record_trail(*c.body, state, last, site_);
     if (nest_.cells()[k].moves) continue;
     axis_maps map;
     for (int a = 0; a < last->extents.rank(); ++a) map.push_back({0, 1, a});
-    map.push_back({count - 1, 0, -1});
+    map.push_back({c.body->count - 1, 0, -1});
     cells_[k] = make_view(cells_[k].get(), map, last->extents, site_);
   }
 }

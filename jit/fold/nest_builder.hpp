@@ -35,7 +35,7 @@ class nest_builder {
   void iterate(const trace_item& item);
   struct carried_states;
   void begin_states(carried_states& c);
-  void after_states(const carried_states& c, std::span<const node_ref> after, std::int64_t count);
+  void after_states(const carried_states& c, std::span<const node_ref> after);
   void assign(const nest_statement& s);
   void write_back();
 

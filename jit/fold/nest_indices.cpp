@@ -6,6 +6,7 @@
 #include "jit/loops.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/error.hpp"
+#include "runtime/stream.hpp"
 
 namespace sinter::jit {
 
@@ -31,7 +32,7 @@ node_ref nest_builder::table(const table_column& column) {
     if (known == column.get()) return n;
   const std::size_t bytes = column->size() * sizeof(std::int64_t);
   reference<runtime::buffer> memory(runtime::make_buffer(where_, bytes));
-  if (bytes > 0) where_.copy_from_host(memory->data, column->data(), bytes);
+  runtime::copy_from_host(*memory, column->data(), bytes);
   node_ref n = make_buffer_node(std::move(memory), dtype::i64, shape{static_cast<std::int64_t>(column->size())}, site_);
   tables_.push_back({column.get(), n});
   return n;
@@ -43,7 +44,7 @@ node_ref nest_builder::number_table(const nest_form& f, const nest_statement& s)
   for (const std::int64_t x : *f.column) numbers.push_back(number_of(f.constant + x));
   const std::size_t bytes = numbers.size() * sizeof(double);
   reference<runtime::buffer> memory(runtime::make_buffer(where_, bytes));
-  if (bytes > 0) where_.copy_from_host(memory->data, numbers.data(), bytes);
+  runtime::copy_from_host(*memory, numbers.data(), bytes);
   const node_ref rows =
       make_buffer_node(std::move(memory), dtype::f64, shape{static_cast<std::int64_t>(numbers.size())}, site_);
   nest_form counter;

@@ -4,6 +4,9 @@
 #include "jit/graph_internal.hpp"
 #include "jit/opaque.hpp"
 #include "runtime/counters.hpp"
+#include "runtime/log.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
@@ -133,12 +136,17 @@ void statement_trace::look(std::span<const node_ref> list) {
     }
   for (std::uint32_t k = 0; k < list.size(); ++k) {
     node* n = list[k].get();
+    const std::uint32_t own = seen_of(n);
+    if (seen_[own].edges > 0 || seen_[own].slot >= 0) {  // as are values that were not listed when they were made
+      seen_[own].comes_late = true;
+      ++seen_[own].held;
+      continue;
+    }
     nodes_of_statement_ = 0;
     for (std::size_t o = 0; o < n->operand_count; ++o) use(n->operands()[o], k, n->is_statement && o == 0);
-    const std::uint32_t at = seen_of(n);
-    seen_[at].is_variable = seen_[at].is_version = seen_[at].is_root = true;
-    seen_[at].last_use = k;
-    ++seen_[at].held;
+    seen_[own].is_variable = seen_[own].is_version = seen_[own].is_root = true;
+    seen_[own].last_use = k;
+    ++seen_[own].held;
   }
   find_escapes();
   dying_.assign(list.size(), {});
@@ -183,7 +191,8 @@ bool statement_trace::take_in(std::span<node_ref> list, node* self) {
   {
     const std::unique_lock lock = hold_operands();
     look(list);
-    for (std::uint32_t k = 0; k < list.size(); ++k) push(list[k].get(), k);
+    for (std::uint32_t k = 0; k < list.size(); ++k)
+      if (!seen_[seen_of(list[k].get())].comes_late) push(list[k].get(), k);
   }
   if (fresh && folder_.items() * 2 > folder_.statements()) {
     clear();
@@ -192,7 +201,7 @@ bool statement_trace::take_in(std::span<node_ref> list, node* self) {
   std::erase_if(versions_, [&](const version& v) { return seen_[seen_of(v.n.get())].last_use != for_ever; });
   for (const node_ref& n : list) {
     const seen& s = seen_[seen_of(n.get())];
-    if (s.last_use != for_ever) continue;
+    if (s.last_use != for_ever || s.comes_late) continue;
     become_traced(n.get(), self, static_cast<std::int32_t>(s.slot));
     versions_.push_back({n, s.slot});
   }
@@ -248,6 +257,25 @@ void statement_trace::push_copy(const node* base, std::int64_t from, std::int64_
   folder_.push(structure, structures_.parameters());
 }
 
+std::size_t statement_trace::bytes_held() const {
+  std::vector<bool> lives(slots_.size());
+  for (const version& v : versions_) lives[static_cast<std::size_t>(v.slot)] = true;
+  std::size_t bytes = 0;
+  for (std::size_t k = 0; k < slots_.size(); ++k) {
+    const node* n = slots_[k].first.get();
+    if (lives[k] || !n || n->references.load(std::memory_order_acquire) > 1) continue;
+    const runtime::buffer* b = n->values();
+    if (b && b->references.load(std::memory_order_acquire) == 1) bytes += b->bytes;
+  }
+  return bytes;
+}
+
+bool statement_trace::is_unreachable(const node* self) const {
+  const auto held_by_us = [](const version& v) { return v.n->references.load(std::memory_order_acquire) == 1; };
+  return self->references.load(std::memory_order_acquire) == versions_.size() + 1 &&
+         std::ranges::all_of(versions_, held_by_us);
+}
+
 void statement_trace::clear() {
   static_cast<void>(folder_.take());
   structures_.clear();
@@ -267,6 +295,8 @@ struct thread_statements {
   std::vector<node_ref> list;
   node_ref trace;  ///< the node of statements folded so far; null: none
   int paused = 0;
+  bool is_folding = false;         ///< what is listed is being looked at
+  std::uint64_t bytes_in_use = 0;  ///< by arrays of all threads, when may_hold_much() was last asked and true, or less
   /// After statements that did not fold, so many of the next ones are not listed: more from time to time, so that
   /// programs without loops don't pay for them.
   std::size_t ignored = 0, patience = 0;
@@ -281,8 +311,11 @@ struct thread_statements {
     return nullptr;
   }
 
-  thread_statements() = default;
-  ~thread_statements() { let_go(); }
+  thread_statements() { runtime::set_reclaimer(drop_unreachable_statements); }
+  ~thread_statements() {
+    drop_unreachable();
+    let_go();
+  }
   thread_statements(const thread_statements&) = delete;
   thread_statements& operator=(const thread_statements&) = delete;
 
@@ -301,9 +334,52 @@ struct thread_statements {
     threads_listing.fetch_sub(1, std::memory_order_relaxed);
   }
 
+  /// Whether arrays have taken that much memory since this was true the last time.
+  bool may_hold_much() {
+    const std::uint64_t now = runtime::memory_count().bytes_in_use.load(std::memory_order_relaxed);
+    if (now < bytes_in_use) bytes_in_use = now;
+    if (now - bytes_in_use <= most_bytes) return false;
+    bytes_in_use = now;
+    return true;
+  }
+
+  /// Forgets what nobody else holds, the last first, since it holds what came before.
+  void drop_unreachable() noexcept {
+    if (is_folding) return;
+    bool dropped = false;
+    for (std::size_t k = list.size(); k-- > 0;)
+      if (list[k]->references.load(std::memory_order_acquire) == 1) {
+        list[k] = {};
+        dropped = true;
+      }
+    if (dropped) {
+      std::erase_if(list, [](const node_ref& n) { return !n; });
+      if (list.empty()) threads_listing.fetch_sub(1, std::memory_order_relaxed);
+    }
+    if (list.empty() && trace) drop_unreachable_trace();
+  }
+
+  void drop_unreachable_trace() noexcept {
+    const std::lock_guard all(folding());
+    if (!open()) return;
+    const std::shared_ptr<statement_trace> t = trace->facts->trace;
+    std::vector<statement_trace::version> versions;  // which hold the trace's node
+    {
+      const std::lock_guard lock(t->mutex);
+      if (!t->is_unreachable(trace.get())) return;
+      versions.swap(t->versions());
+    }
+    trace = {};
+  }
+
   /// Folds what is listed. What doesn't fold stays what it is.
   void fold() {
-    if (list.empty()) return;
+    if (list.empty() || is_folding) return;
+    const struct mark {
+      bool& on;
+      explicit mark(bool& b) : on(b) { on = true; }
+      ~mark() { on = false; }
+    } folding_now(is_folding);
     std::unique_lock all(folding());
     // Another thread has needed these already.
     const auto needed = [](const node_ref& n) { return !n->is_listed; };
@@ -329,7 +405,18 @@ struct thread_statements {
     ignored = patience;
     at_once = t->follows() ? expected_at_once : statements_at_once;
     if (!taken) trace = {};
-    else if (t->bytes() > most_bytes) compute(*t);
+    else if (t->bytes() > most_bytes || holds_too_much(*t)) compute(*t);
+  }
+
+  bool holds_too_much(statement_trace& t) {
+    const auto most = static_cast<std::size_t>(current_options().max_pending_bytes);
+    const std::size_t bytes = t.bytes_held();
+    if (bytes <= most) return false;
+    const place& at = trace->site;
+    runtime::log(runtime::level::info,
+                 fmt::format("{}:{}: {} bytes are kept for pending statements (recording_limits): evaluated", at.file,
+                             at.line, bytes));
+    return true;
   }
 
   void compute(statement_trace& t) {
@@ -409,13 +496,19 @@ void resolve_node(node* n) {
 void note_statement(node* n) noexcept {
   thread_statements& s = statements();
   if (s.paused > 0 || n->is_listed || n->values() || n->code == op::traced || is_loop_result(n)) return;
+  bool fold = false;
   try {
     if (s.ignored > 0) {
       --s.ignored;
       return;
     }
     // Without `n`: what made it still holds the version before.
-    if (s.list.size() >= (s.trace ? s.at_once : first_statements_at_once)) {
+    const std::size_t most = s.trace ? s.at_once : first_statements_at_once;
+    if (s.list.size() >= most || s.may_hold_much()) {
+      s.drop_unreachable();
+      fold = s.list.size() > most / 2;  // with less, it goes on filling: looking at it costs its length
+    }
+    if (fold) {
       s.fold();
       n->depth = most_nodes_of_statement;  // what was below it has been folded
     }
@@ -426,8 +519,26 @@ void note_statement(node* n) noexcept {
   }
 }
 
+void drop_unreachable_statements() noexcept { statements().drop_unreachable(); }
+
 statements_paused::statements_paused() noexcept { ++statements().paused; }
 statements_paused::~statements_paused() { --statements().paused; }
+
+void close_statements() {
+  thread_statements& own = statements();
+  if (own.paused > 0) return;
+  own.fold();
+  own.ignored = own.patience = 0;
+  if (!own.trace) return;
+  const std::shared_ptr<statement_trace> t = own.trace->facts->trace;
+  {
+    const statements_paused nothing_new;
+    const std::lock_guard all(folding());
+    const std::lock_guard lock(t->mutex);
+    if (!std::exchange(t->is_raised, true)) raise_trace(*t);
+  }
+  own.open();
+}
 
 void resolve(std::span<node* const> roots) {
   thread_statements& own = statements();

@@ -51,6 +51,10 @@ class statement_trace {
   std::uint64_t statements() const { return folder_.statements(); }
   /// Memory that grows with statements that do not fold.
   std::size_t bytes() const { return folder_.bytes(); }
+  /// Of evaluated arrays that only statements which have been taken in still need, but for the variables that live on.
+  std::size_t bytes_held() const;
+  /// Whether nobody can ask for what the statements compute. `self` is the trace's node.
+  bool is_unreachable(const node* self) const;
 
   std::recursive_mutex mutex;  ///< held while it is read or changed
   bool is_raised = false;
@@ -66,6 +70,7 @@ class statement_trace {
     std::uint32_t touched = 0;    ///< the last statement whose walk came here, plus 1
     std::int64_t slot = -1;       ///< of a variable
     bool is_variable = false, is_version = false, is_root = false, escapes = false;
+    bool comes_late = false;      ///< it is listed after a statement that reads it: an expression as any other
   };
   static constexpr std::uint32_t for_ever = 0xffffffffu;
 
@@ -108,6 +113,9 @@ class statement_trace {
 /// Notes that `n` has been assigned to a variable: a statement, when loops of them may fold. Never throws.
 void note_statement(node* n) noexcept;
 
+/// Forgets the statements of this thread whose results nobody can ask for, and the memory that only they need.
+void drop_unreachable_statements() noexcept;
+
 /// While it lives, this thread's assignments are no statements: bodies of loops are recorded.
 class statements_paused {
  public:
@@ -119,6 +127,9 @@ class statements_paused {
 
 /// Before `roots` are planned: turns all statements that they depend on into operations, loops of them into one.
 void resolve(std::span<node* const> roots);
+
+/// What this thread has recorded of statements so far becomes operations, loops of them one each, whoever needs them.
+void close_statements();
 
 /// What became of the loops that this thread's resolve() has met, as text, while noting is asked for (jit/explain.cpp):
 ///   for t0 in [0, 1000): in order, in each of 100000 lanes

@@ -169,11 +169,12 @@ int worker::barrier(barrier_kind kind, int predicate, const spot& at) {
     b.kind = kind;
     b.barrier_at = at;
     b.votes = 0;
-  } else if (b.kind != kind || b.barrier_at.line != at.line) {
-    fail(fmt::format("threads of one block wait at different barriers\n  thread {} at {} of line {}, {} others at {} "
+  } else if (b.kind != kind || b.barrier_at.line != at.line || b.barrier_at.site != at.site) {
+    const bool alike = b.kind == kind && b.barrier_at.line == at.line;
+    fail(fmt::format("threads of one block wait at different barriers\n  thread {} at {} of line {}, {} others at {}{} "
                      "of line {}",
                      written(*variables_.thread), barrier_names[static_cast<int>(kind)], at.line, b.at_barrier.size(),
-                     barrier_names[static_cast<int>(b.kind)], b.barrier_at.line));
+                     alike ? "another " : "", barrier_names[static_cast<int>(b.kind)], b.barrier_at.line));
   }
   b.votes += predicate;
   b.at_barrier.push_back(f);

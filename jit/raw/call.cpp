@@ -3,9 +3,11 @@
 #include "jit/engine.hpp"
 #include "jit/loops.hpp"
 #include "jit/raw/emulated_module.hpp"
+#include "jit/recorded_memory.hpp"
 #include "runtime/counters.hpp"
 #include "runtime/error.hpp"
 #include "runtime/foreign.hpp"
+#include "runtime/stream.hpp"
 
 #include <fmt/format.h>
 
@@ -47,7 +49,8 @@ class argument_list {
   std::vector<void*> many_, pointers_;
 };
 
-void start(raw_entry& e, const raw_dims& dims, const argument_list& list, const place& at) {
+void start(raw_entry& e, const raw_dims& dims, const argument_list& list, runtime::memory_use& use, const place& at) {
+  if (e.variables) use.writes(*e.variables);
   runtime::bump(runtime::count().launches);
   runtime::bump(runtime::count().cache_hits);
   if (const emulated_kernel* k = e.emulated.load(std::memory_order_acquire))
@@ -65,14 +68,14 @@ bool is_own(const node* n, const buffer* b) {
   return n->references.load(std::memory_order_acquire) == 1 && is_exclusive(*b);
 }
 
-reference<buffer> new_memory(runtime::device& where, std::size_t bytes) {
-  return reference<buffer>(make_buffer(where, bytes));
+reference<buffer> new_memory(runtime::device& where, std::size_t bytes, const runtime::buffer_use& use) {
+  return reference<buffer>(make_buffer(where, bytes, use));
 }
 
 /// New memory with the same values.
-reference<buffer> copied(runtime::device& where, const buffer* from, std::size_t bytes) {
-  reference<buffer> fresh = new_memory(where, bytes);
-  if (bytes > 0) where.copy_on_device(fresh->data, from->data, bytes);
+reference<buffer> copied(runtime::device& where, buffer* from, std::size_t bytes) {
+  reference<buffer> fresh = new_memory(where, bytes, from->use);
+  runtime::copy_on_device(*fresh, *from, bytes);
   return fresh;
 }
 
@@ -95,6 +98,7 @@ void launch_now(raw_entry& e, const raw_dims& dims, std::span<raw_argument> argu
   argument_list list(arguments.size());
   std::vector<node_ref> held;
   std::vector<reference<buffer>> memory;
+  runtime::memory_use use(*e.where);
   for (std::size_t k = 0; k < arguments.size(); ++k) {
     raw_argument& a = arguments[k];
     if (!a.is_array()) {
@@ -106,21 +110,27 @@ void launch_now(raw_entry& e, const raw_dims& dims, std::span<raw_argument> argu
     const bool here = now && now->owner == e.where;
     if (a.how == access::read) {
       node* n = a.array;
-      list.add_memory(memory_at(n, *e.where, held, a.at)->data);
+      buffer* b = memory_at(n, *e.where, held, a.at);
+      use.reads(*b);
+      list.add_memory(b->data);
       continue;
     }
     if (here && is_own(a.array, now) && !is_given_again(arguments, k)) {
+      use.writes(*now);
       list.add_memory(now->data);
       continue;
     }
     node* n = a.array;
     if (a.how == access::update) now = memory_at(n, *e.where, held, a.at);
     const std::size_t bytes = bytes_of(a.array);
-    memory.push_back(a.how == access::update ? copied(*e.where, now, bytes) : new_memory(*e.where, bytes));
+    memory.push_back(a.how == access::update ? copied(*e.where, now, bytes)
+                                             : new_memory(*e.where, bytes, {n->type, n->extents, a.at}));
+    use.writes(*memory.back());
     list.add_memory(memory.back()->data);
     a.fresh = make_buffer_node(memory.back(), a.array->type, a.array->extents, a.at);
   }
-  start(e, dims, list, at);
+  start(e, dims, list, use, at);
+  use.finished();
 }
 
 /// A node for the launch, one for each output.
@@ -193,7 +203,8 @@ void launch_raw(raw_entry& e, const raw_shape& how, std::span<raw_argument> argu
   const raw_dims dims = find_dims(e, how, arguments);
   if (dims.is_empty) return;
   const auto waits = [](const raw_argument& a) {
-    return (a.how == access::read || a.how == access::update) && !a.array->values();
+    if (!a.is_array()) return false;
+    return is_recorded(a.array->values()) || (a.how != access::write && !a.array->values());
   };
   if (std::ranges::any_of(arguments, waits)) {
     if (!has_effects(e, arguments)) return record_launch(e, dims, arguments, how.at);
@@ -201,46 +212,48 @@ void launch_raw(raw_entry& e, const raw_shape& how, std::span<raw_argument> argu
     for (const raw_argument& a : arguments)
       if (waits(a)) pending.push_back(a.array);
     evaluate(pending, how.at);
+    for (const node* n : pending) refuse_recorded(n, how.at);
   }
   launch_now(e, dims, arguments, how.at);
 }
 
-void run_launch(node* n) {
-  const raw_call& call = *n->facts->launch;
-  raw_entry& e = *call.entry;
-  runtime::device& where = *e.where;
-  argument_list list(call.arguments.size());
+std::string_view raw_call::name() const { return entry->name; }
+
+std::string raw_call::describe() const {
+  return fmt::format("raw kernel {}, {} block(s) of {} threads", entry->name, dims.grid.count(), dims.block.count());
+}
+
+std::vector<reference<buffer>> raw_call::run(const node& n) const {
+  runtime::device& where = *entry->where;
+  argument_list list(arguments.size());
   std::vector<node_ref> held;
-  for (const raw_call::argument& a : call.arguments) {
+  std::vector<reference<buffer>> outputs;
+  runtime::memory_use use(where);
+  for (const argument& a : arguments) {
     if (a.how == access::null) list.add_memory(nullptr);
     else if (a.how < access::read) list.add(a.value.data());
     else if (a.how == access::write) {
-      call.after.push_back(new_memory(where, static_cast<std::size_t>(checked_bytes(a.extents, a.type))));
-      list.add_memory(call.after.back()->data);
+      const auto bytes = static_cast<std::size_t>(checked_bytes(a.extents, a.type));
+      outputs.push_back(new_memory(where, bytes, {a.type, a.extents, n.site}));
+      use.writes(*outputs.back());
+      list.add_memory(outputs.back()->data);
     } else {
-      node* x = n->operands()[a.operand];
+      node* x = n.operands()[a.operand];
       const bool own = x->values()->owner == &where && is_own(x, x->values());
-      buffer* b = memory_at(x, where, held, n->site);
+      buffer* b = memory_at(x, where, held, n.site);
       if (a.how == access::update) {
-        call.after.push_back(own ? reference<buffer>::share(b) : copied(where, b, bytes_of(x)));
-        b = call.after.back().get();
+        outputs.push_back(own ? reference<buffer>::share(b) : copied(where, b, bytes_of(x)));
+        b = outputs.back().get();
+        use.writes(*b);
+      } else {
+        use.reads(*b);
       }
       list.add_memory(b->data);
     }
   }
-  try {
-    start(e, call.dims, list, n->site);
-  } catch (...) {
-    call.after.clear();
-    throw;
-  }
-  settle(n, new_memory(where, 0));
-}
-
-std::string describe_launch(const node* n) {
-  const raw_call& call = *n->facts->launch;
-  const raw_extents &g = call.dims.grid, &b = call.dims.block;
-  return fmt::format("raw kernel {}, {} block(s) of {} threads", call.entry->name, g.count(), b.count());
+  start(*entry, dims, list, use, n.site);
+  use.finished();
+  return outputs;
 }
 
 }  // namespace sinter::jit

@@ -4,7 +4,7 @@
 // variables) are always launched at once.
 #pragma once
 
-#include "jit/graph.hpp"
+#include "jit/opaque.hpp"
 #include "jit/raw/program.hpp"
 
 #include <cstdint>
@@ -61,7 +61,12 @@ raw_dims find_dims(raw_entry& e, const raw_shape& how, std::span<const raw_argum
 void launch_raw(raw_entry& e, const raw_shape& how, std::span<raw_argument> arguments);
 
 /// A recorded launch.
-struct raw_call {
+class raw_call final : public opaque_call {
+ public:
+  std::string_view name() const override;
+  std::string describe() const override;
+  std::vector<reference<runtime::buffer>> run(const node& n) const override;
+
   struct argument {
     raw_argument::access how;
     std::vector<unsigned char> value;  ///< of a number or bytes
@@ -72,13 +77,6 @@ struct raw_call {
   raw_entry* entry = nullptr;
   raw_dims dims;
   std::vector<argument> arguments;
-  mutable std::vector<reference<runtime::buffer>> after;  ///< by output, once it has run
 };
-
-/// Runs an op::launch whose operands are in memory; it then lets go of them.
-void run_launch(node* n);
-
-/// "raw kernel f, 4 x 256 threads".
-std::string describe_launch(const node* n);
 
 }  // namespace sinter::jit

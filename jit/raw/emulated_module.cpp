@@ -1,9 +1,9 @@
 #include "jit/raw/emulated_module.hpp"
 
+#include "jit/cache/obtain.hpp"
 #include "jit/raw/block_runner.hpp"
 #include "jit/raw/cuda_text.hpp"
 #include "jit/raw/host_options.hpp"
-#include "runtime/counters.hpp"
 #include "runtime/error.hpp"
 #include "runtime/host/pool.hpp"
 #include "runtime/host/shared_object.hpp"
@@ -54,7 +54,8 @@ std::string_view without_ampersand(std::string_view expression) {
 }
 
 std::string whole_source(const raw_source& s, const host_ready_text& user) {
-  std::string out = "#line 1 \"sinter emulation\"\n";
+  // 3: as a header of the system's, which nobody wants to be warned of. Macros of it count as such, too.
+  std::string out = "# 1 \"sinter emulation\" 3\n";
   if (user.with_library) {
     out += "#define SINTER_WITH_LIBRARY 1\n";
     for (const char* header : {"math.h", "stdlib.h", "string.h", "stdio.h", "stdint.h"})
@@ -68,12 +69,12 @@ std::string whole_source(const raw_source& s, const host_ready_text& user) {
   const bool asks =
       std::ranges::any_of(s.expressions, [](const std::string& e) { return e.find("complex<") != e.npos; });
   if ((user.says_complex || asks) && !user.with_std_complex) out += device::emulation_complex;
-  out += fmt::format("#line 1 \"{}\"\n", quoted(s.name));
+  out += fmt::format("# 1 \"{}\"\n", quoted(s.name));
   out += user.text;
   std::size_t number = 0;
   for (const std::string& e : s.expressions) {
     const std::string_view bare = without_ampersand(e);
-    out += fmt::format("#line 1 \"name expression {}\"\n", quoted(e));
+    out += fmt::format("# 1 \"name expression {}\"\n", quoted(e));
     out += fmt::format("static ::sinter_emulation::enlisted sinter_expression_{}{{::sinter_emulation::registered<&{}>::"
                        "make(\"{}\")}};\n",
                        number++, bare, quoted(bare));
@@ -148,13 +149,14 @@ bool keeps_images() {
 }
 
 /// As a file that stays, for those who read it after it was loaded.
-void* open_kept_image(const image& i, const std::string& name) {
+void* open_kept_image(std::span<const std::byte> i, const std::string& name) {
   std::string folder = runtime::environment().temporary_directory + "/sinter.XXXXXX";
   void* handle = nullptr;
   std::string failure = "no folder for it";
   if (mkdtemp(folder.data()) != nullptr) {
     const std::string path = folder + "/kernel.so";
-    std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(i.data()), std::ssize(i));
+    std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(i.data()),
+                                                std::ssize(i));
     handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (const char* const message = handle == nullptr ? dlerror() : nullptr) failure = message;
     if (handle != nullptr) runtime::log(runtime::level::info, fmt::format("kernel {} is kept as {}", name, path));
@@ -167,7 +169,7 @@ void* open_kept_image(const image& i, const std::string& name) {
   return handle;
 }
 
-void* open_image(const image& i, const std::string& name) {
+void* open_image(std::span<const std::byte> i, const std::string& name) {
   return keeps_images() ? open_kept_image(i, name) : runtime::open_shared_object(i, name);
 }
 
@@ -214,7 +216,7 @@ struct entry {
 }  // namespace
 
 struct emulated_module::state {
-  std::string name;
+  std::string name, log;
   bool checked = false;
   loaded_library library;
   emulation::module_table* table = nullptr;
@@ -261,10 +263,14 @@ std::shared_ptr<emulated_module> emulated_module::build(const raw_source& s, boo
                           options.unknown));
   checked = checked || options.checked;
   const host_ready_text user = make_host_ready(s.text, checked);
-  compile_request r;
+  compile_task t;
+  t.users_text = s.text;
+  compile_request& r = t.request;
   r.name = s.name;
+  r.target = host_target();
   r.math = options.math;
-  r.options = {"-Wl,-Bsymbolic", "-Wno-attributes"};
+  // Functions that nothing calls, and pragmas for other compilers, are everyday things in headers of kernels.
+  r.options = {"-Wl,-Bsymbolic", "-Wall", "-Wno-attributes", "-Wno-unused-function", "-Wno-unknown-pragmas"};
   r.options.insert(r.options.end(), options.words.begin(), options.words.end());
   if (checked) {
     r.options.insert(r.options.end(), {"-fsanitize=bounds", "-g"});
@@ -278,13 +284,16 @@ std::shared_ptr<emulated_module> emulated_module::build(const raw_source& s, boo
   }
   r.source = whole_source(s, user);
   if (runtime::wants(runtime::dump::source)) runtime::log(runtime::level::silent, "\n" + user.text);
-  runtime::bump(runtime::count().compiles);
+  note_headers(t);
 
   auto made = std::make_unique<state>();
   made->name = s.name;
   made->checked = checked;
   try {
-    made->library.handle = open_image(compile_host(r), s.name);
+    obtain_program(t, [&](std::span<const std::byte> code, const program_notes& notes) {
+      made->library.handle = open_image(code, s.name);
+      made->log = with_carets(notes.log, s);
+    });
   } catch (const compile_error& e) {
     const std::string log = with_carets(e.log(), s);
     throw compile_error(fmt::format("kernel {} does not compile\n{}", s.name, log), e.source(), log, e.options());
@@ -364,6 +373,8 @@ raw_global emulated_module::global(std::string_view name) const {
   if (symbol == nullptr || (symbol->st_info & 0xf) != STT_OBJECT) return {};
   return {address, static_cast<std::size_t>(symbol->st_size)};
 }
+
+const std::string& emulated_module::log() const { return state_->log; }
 
 std::size_t emulated_module::static_shared_bytes() const { return state_->static_bytes; }
 

@@ -43,6 +43,8 @@ class emulated_module {
   /// A __device__ or __constant__ variable by its name with namespaces, if it isn't static; or by an expression that
   /// `load` was given. `address` is null when there is none.
   raw_global global(std::string_view name) const;
+  /// What the compiler warned of in the source, with its lines and carets.
+  const std::string& log() const;
   /// Bytes of __shared__ variables with a size, of all kernels together; to a few bytes.
   std::size_t static_shared_bytes() const;
 

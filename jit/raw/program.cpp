@@ -1,12 +1,13 @@
 #include "jit/raw/program.hpp"
 
+#include "jit/cache/obtain.hpp"
 #include "jit/codegen/prelude.hpp"
-#include "jit/compile/compiler.hpp"
+#include "jit/raw/cuda_text.hpp"
 #include "jit/raw/emulated_module.hpp"
 #include "jit/raw/tokens.hpp"
-#include "runtime/counters.hpp"
 #include "runtime/error.hpp"
 #include "runtime/log.hpp"
+#include "runtime/stream.hpp"
 
 #include <fmt/format.h>
 
@@ -72,6 +73,13 @@ std::vector<std::string> symbols_in(std::span<const std::byte> bytes) {
   return names;
 }
 
+/// The spelling and the order that all ways to ask for the same kernels have: they are part of the key on disk.
+std::vector<std::string> in_one_form(std::vector<std::string> expressions) {
+  for (std::string& e : expressions) e = without_spaces(e);
+  std::ranges::sort(expressions);
+  return expressions;
+}
+
 void add_name(std::vector<std::string>& names, const std::string& name) {
   if (std::ranges::none_of(names, [&](const std::string& n) { return same_name(n, name); })) names.push_back(name);
 }
@@ -95,8 +103,12 @@ std::string variable_symbol(const std::string& name) {
 /// What there is of a program on one device.
 struct raw_program::loaded {
   explicit loaded(runtime::device& d) : where(d) {}
+  ~loaded() { delete variables.users; }
+  loaded(const loaded&) = delete;
+  loaded& operator=(const loaded&) = delete;
 
   runtime::device& where;
+  runtime::buffer variables{&where, this, 1};  ///< no memory, but used like it by what may change variables
   std::mutex building;
   std::map<std::string, std::unique_ptr<raw_entry>, std::less<>> entries;
   std::vector<std::unique_ptr<runtime::module_function>> functions;  ///< gone before their modules
@@ -152,6 +164,7 @@ raw_entry& raw_program::add_entry(loaded& l, const std::string& name) {
   auto fresh = std::make_unique<raw_entry>();
   fresh->program = this;
   fresh->where = &l.where;
+  if (!declared_.variables.empty()) fresh->variables = &l.variables;
   fresh->name = name;
   fresh->strides = !path_.empty();
   for (const char* word : {"gridDim", "for", "while"}) fresh->strides |= has_word(source_.text, word);
@@ -240,19 +253,30 @@ bool raw_program::resolve(loaded& l, raw_entry& e) {
 }
 
 void raw_program::build(loaded& l, std::vector<std::string> expressions) {
-  compile_request r;
+  compile_task t;
+  t.how = target_kind::cuda;
+  t.expressions = in_one_form(expressions);
+  t.users_text = source_.text;
+  compile_request& r = t.request;
   r.name = file_name(source_.name);
   r.target = l.where.target();
   r.options = source_.options;
-  r.source = complex_prelude(source_.text, expressions) + fmt::format("#line 1 \"{}\"\n", r.name) + source_.text;
-  runtime::bump(runtime::count().compiles);
-  compiled_program made = compile_cuda_program(r, expressions);
-  l.modules.push_back(l.where.load_module(made.code, source_.name));
-  for (auto& s : made.symbols)
-    if (std::ranges::find(l.symbols, s) == l.symbols.end()) l.symbols.push_back(std::move(s));
-  for (std::string& s : symbols_in(made.code)) l.found.push_back(std::move(s));
+  r.source = complex_prelude(source_.text, t.expressions) + fmt::format("#line 1 \"{}\"\n", r.name) + source_.text;
+  note_headers(t);
+  obtain_program(t, [&](std::span<const std::byte> code, program_notes notes) {
+    l.modules.push_back(l.where.load_module(code, source_.name));
+    for (auto& s : notes.symbols)
+      if (std::ranges::find(l.symbols, s) == l.symbols.end()) l.symbols.push_back(std::move(s));
+    for (std::string& s : symbols_in(code)) l.found.push_back(std::move(s));
+    l.log = std::move(notes.log);
+  });
+  tell_of_warnings(l);
   l.expressions = std::move(expressions);
-  l.log = std::move(made.log);
+}
+
+void raw_program::tell_of_warnings(const loaded& l) const {
+  if (!l.log.empty())
+    runtime::log(runtime::level::info, fmt::format("compiling kernel {}:\n{}", source_.name, l.log));
 }
 
 /// Another template's instance. Without variables it is a module by itself; else all is built again, so that all
@@ -267,12 +291,15 @@ void raw_program::build_more(loaded& l, const std::string& expression) {
 }
 
 void raw_program::keep_variables(loaded& l, runtime::module& from, runtime::module& to) {
+  runtime::memory_use use(l.where);
+  use.writes(l.variables);
   for (const std::string& name : declared_.variables) {
     const std::string symbol = variable_symbol(name);
     const runtime::module::variable old = from.find_variable(symbol), now = to.find_variable(symbol);
     if (old.address && now.address && old.bytes == now.bytes && old.bytes > 0)
       l.where.copy_on_device(now.address, old.address, old.bytes);
   }
+  use.finished();
 }
 
 void raw_program::find_emulated_code(loaded& l, raw_entry& e) {
@@ -310,8 +337,10 @@ void raw_program::emulate_first(loaded& l, const std::string& name) {
 /// An emulation with all these kernels takes the place of the one before, with its variables' values.
 void raw_program::emulate(loaded& l, std::vector<std::string> expressions) {
   raw_source s = source_;
-  s.expressions = expressions;
+  s.expressions = in_one_form(expressions);
   std::shared_ptr<emulated_module> fresh = emulated_module::load(s);
+  l.log = fresh->log();
+  tell_of_warnings(l);
   if (!l.emulations.empty())
     for (const std::string& name : declared_.variables) {
       const raw_global old = l.emulations.back()->global(name), now = fresh->global(name);
@@ -383,6 +412,7 @@ raw_global raw_program::variable(const std::string& name, runtime::device& d, co
                            declared_.variables.empty()
                                ? std::string("it has no __device__ or __constant__ variable")
                                : fmt::format("it has {}", fmt::join(declared_.variables, ", "))));
+  g.order = &l.variables;
   return g;
 }
 

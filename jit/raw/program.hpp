@@ -15,6 +15,8 @@
 #include <string>
 #include <vector>
 
+namespace sinter::runtime { struct buffer; }
+
 namespace sinter::jit {
 
 class raw_program;
@@ -34,6 +36,7 @@ struct raw_entry {
   std::vector<raw_parameter> parameters;  ///< in order
   bool knows_parameters = false;          ///< false: neither the driver nor the source tells how many there are
   runtime::kernel_facts facts;
+  runtime::buffer* variables = nullptr;  ///< stands for what a launch may change besides its outputs; null: nothing
   bool strides = false;  ///< its source mentions gridDim or has loops: a thread may do more than one element's work
 
   /// Where it runs: a CUDA function, replaced when its module is built anew; or the emulation's.
@@ -85,6 +88,7 @@ class raw_program {
   void emulate(loaded& l, std::vector<std::string> expressions);
   void build_more(loaded& l, const std::string& expression);
   void keep_variables(loaded& l, runtime::module& from, runtime::module& to);
+  void tell_of_warnings(const loaded& l) const;
   void describe(loaded& l, raw_entry& e);
   [[noreturn]] void no_such_kernel(const std::string& name) const;
   [[noreturn]] void fail(loaded& l, const compile_error& e, const std::string& name);

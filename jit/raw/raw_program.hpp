@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+namespace sinter::runtime { struct buffer; }
+
 namespace sinter::jit {
 
 /// A parameter of a __global__ function.
@@ -45,6 +47,7 @@ struct raw_extents {
 struct raw_global {
   void* address = nullptr;
   std::size_t bytes = 0;
+  runtime::buffer* order = nullptr;  ///< stands for all variables of the program where streams keep order
 };
 
 }  // namespace sinter::jit

@@ -1,9 +1,13 @@
-// The CUDA devices. Work is ordered by one stream each; nothing waits unless its description says so.
+// The CUDA devices. Work goes to the thread's current stream; nothing waits unless its description says so.
 #include "runtime/backend.hpp"
 #include "runtime/cuda/driver.hpp"
 #include "runtime/cuda/module.hpp"
+#include "runtime/cuda/stream.hpp"
+#include "runtime/cuda/transfers.hpp"
 #include "runtime/error.hpp"
+#include "runtime/launch_graph.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <mutex>
@@ -38,14 +42,37 @@ class cuda_device final : public device, public gpu::owner {
   std::unique_ptr<launch_list> make_launch_list() override;
   std::unique_ptr<module> load_module(std::span<const std::byte> image, const std::string& name) override;
   processor_facts processors() override;
-  index_fault* fault_address() override;
-  bool take_fault(index_fault& out) override;
+  /// Needs no context once there is one: memory is released to the very end.
+  stream& default_stream() override {
+    if (gpu::cuda_stream* s = usual_.load(std::memory_order_acquire)) return *s;
+    bind_again();
+    return *usual_.load(std::memory_order_acquire);
+  }
+  std::unique_ptr<moment> make_moment(bool timed) override {
+    return std::make_unique<gpu::cuda_moment>(*this, timed ? nullptr : &supply_);
+  }
+  std::unique_ptr<transfer> start_copy_in(void* to, const host_region& from) override;
+  std::unique_ptr<transfer> start_copy_out(const host_region& to, const void* from) override;
+  void* allocate_host(std::size_t bytes) override;
+  void release_host(void* memory, std::size_t bytes) noexcept override { transfers_.release_host(memory, bytes); }
+  memory_state memory() override;
+  void trim(std::size_t keep) override;
+  void trim_host() noexcept override { transfers_.trim(); }
+  void* native_stream() override {
+    bind_again();  // libraries use whatever context the thread has
+    return current_handle();
+  }
 
   /// Unloads a module once nothing that runs can be of it. Failures don't matter any more.
   void unload(CUmodule m) noexcept override;
   const driver& api() const override { return cu_; }
   const std::string& device_name() const override { return name_; }
-  CUstream stream() const override { return stream_; }
+  /// The handle of the thread's current stream; the device is bound.
+  CUstream current_handle() override {
+    if (this_threads_stream == nullptr) [[likely]]
+      return usual_.load(std::memory_order_relaxed)->handle();
+    return static_cast<gpu::cuda_stream&>(current_stream(*this)).handle_for_work();
+  }
   void start_graph(CUgraphExec g);
   /// Frees a graph once nothing that runs can be of it.
   void retire(CUgraphExec g) noexcept;
@@ -53,10 +80,20 @@ class cuda_device final : public device, public gpu::owner {
   void bind() override;
   void bind_again() override;
 
+ protected:
+  std::unique_ptr<stream> new_stream(int priority) override;
+  std::unique_ptr<stream> foreign_stream(void* native) override;
+
  private:
   void start();
+  void wait_for_current();
   CUresult try_allocate(CUdeviceptr& memory, std::size_t bytes);
-  bool copies_late(const void* host) const;
+  cuuint64_t pool_bytes(CUmemPool_attribute which);
+  /// The current stream's handle; binds the device.
+  CUstream started_stream() {
+    bind();
+    return current_handle();
+  }
   void check(CUresult result, const char* what) const { gpu::check(cu_, result, what); }
 
   const driver& cu_;
@@ -66,13 +103,12 @@ class cuda_device final : public device, public gpu::owner {
 
   std::once_flag started_;
   CUcontext context_ = nullptr;
-  CUstream stream_ = nullptr;
+  gpu::stream_supply supply_{*this};
+  std::atomic<gpu::cuda_stream*> usual_{nullptr};  ///< as long as the device
   CUmemoryPool pool_ = nullptr;  ///< null: a device without stream-ordered memory
-  CUdeviceptr fault_ = 0;                  ///< an index_fault on the device
-  std::atomic<bool> may_have_fault_{false};  ///< a kernel was given fault_ since the last look
-  std::mutex fault_guard_;
   std::vector<CUgraphExec> retired_;         ///< graphs that may still run
   std::mutex retired_guard_;
+  gpu::transfers transfers_{*this};
 };
 
 class cuda_function final : public function {
@@ -136,21 +172,42 @@ void cuda_device::bind_again() {
 void cuda_device::start() {
   check(cu_.cuDevicePrimaryCtxRetain(&context_, handle_), "opening the CUDA device");
   check(cu_.cuCtxSetCurrent(context_), "making the CUDA context current");
-  if (stream_ == nullptr) check(cu_.cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "making a CUDA stream");
   if (attribute(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) != 0) {
     check(cu_.cuDeviceGetDefaultMemPool(&pool_, handle_), "looking up the CUDA memory pool");
     cuuint64_t keep = ~cuuint64_t{0};
     check(cu_.cuMemPoolSetAttribute(pool_, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &keep),
           "setting up the CUDA memory pool");
+    // One stream's allocations don't wait for memory that another's work is about to give back.
+    int never = 0;
+    check(cu_.cuMemPoolSetAttribute(pool_, CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES, &never),
+          "setting up the CUDA memory pool");
   }
-  check(cu_.cuMemAlloc(&fault_, sizeof(index_fault)), "allocating the index fault record");
-  const index_fault none;
-  check(cu_.cuMemcpyHtoDAsync(fault_, &none, sizeof none, stream_), "clearing the index fault record");
+  bound_device = this;  // what follows binds
+  try {
+    auto made = std::make_unique<gpu::cuda_stream>(*this, *this, supply_, gpu::create_stream(*this, 0), true, 0);
+    made->hold();
+    usual_.store(made.release(), std::memory_order_release);
+  } catch (...) {
+    bound_device = nullptr;
+    throw;
+  }
+}
+
+std::unique_ptr<stream> cuda_device::new_stream(int priority) {
+  bind();
+  return std::make_unique<gpu::cuda_stream>(*this, *this, supply_, gpu::create_stream(*this, priority), true, priority);
+}
+
+std::unique_ptr<stream> cuda_device::foreign_stream(void* native) {
+  bind();
+  const auto handle = static_cast<CUstream>(native);
+  gpu::check_foreign_stream(*this, handle, context_);
+  return std::make_unique<gpu::cuda_stream>(*this, *this, supply_, handle, false, gpu::priority_of(*this, handle));
 }
 
 CUresult cuda_device::try_allocate(CUdeviceptr& memory, std::size_t bytes) {
   return bound([&] {
-    return pool_ != nullptr ? cu_.cuMemAllocFromPoolAsync(&memory, bytes, pool_, stream_)
+    return pool_ != nullptr ? cu_.cuMemAllocFromPoolAsync(&memory, bytes, pool_, current_handle())
                             : cu_.cuMemAlloc(&memory, bytes);
   });
 }
@@ -181,37 +238,79 @@ void cuda_device::release(void* memory, std::size_t) noexcept {
   if (gpu::ending()) return;
   try {
     bound([&] {
-      return pool_ != nullptr ? cu_.cuMemFreeAsync(address(memory), stream_) : cu_.cuMemFree(address(memory));
+      return pool_ != nullptr ? cu_.cuMemFreeAsync(address(memory), current_handle()) : cu_.cuMemFree(address(memory));
     });
   } catch (const error&) {
     // The context can't be reached: its memory went with it.
   }
 }
 
-/// Whether the driver may read `host` after a copy from it was asked for: it stages pageable memory at once, but
-/// leaves memory that it knows (pinned, managed) to the device.
-bool cuda_device::copies_late(const void* host) const {
-  unsigned int type = 0;  // stays 0 for pageable memory
-  CUpointer_attribute wanted = CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
-  void* found = &type;
-  return cu_.cuPointerGetAttributes(1, &wanted, &found, address(host)) == CUDA_SUCCESS && type != 0;
-}
+/// The driver stages so much pageable memory at once. What it copies more slowly than we do, or waits for, is larger.
+constexpr std::size_t most_staged_by_driver = std::size_t{64} << 10;
 
 void cuda_device::copy_from_host(void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return;
-  check(bound([&] { return cu_.cuMemcpyHtoDAsync(address(to), from, bytes, stream_); }), "copying to the CUDA device");
-  if (copies_late(from)) synchronize();
+  if (bytes > most_staged_by_driver) {
+    const std::unique_ptr<transfer> copy = transfers_.start_in(started_stream(), to, contiguous_region(from, bytes));
+    copy->join();
+    return copy->wait();
+  }
+  check(bound([&] { return cu_.cuMemcpyHtoDAsync(address(to), from, bytes, current_handle()); }),
+        "copying to the CUDA device");
+  if (transfers_.is_pinned(contiguous_region(from, bytes))) wait_for_current();  // read when the device comes to it
 }
 
 void cuda_device::copy_to_host(void* to, const void* from, std::size_t bytes) {
-  if (bytes != 0)
-    check(bound([&] { return cu_.cuMemcpyDtoHAsync(to, address(from), bytes, stream_); }),
+  if (bytes > most_staged_by_driver)
+    transfers_.start_out(started_stream(), contiguous_region(to, bytes), from)->wait();
+  else if (bytes != 0)
+    check(bound([&] { return cu_.cuMemcpyDtoHAsync(to, address(from), bytes, current_handle()); }),
           "copying from the CUDA device");
-  synchronize();
+  wait_for_current();
+}
+
+std::unique_ptr<transfer> cuda_device::start_copy_in(void* to, const host_region& from) {
+  const std::size_t bytes = from.bytes();
+  if (bytes > most_staged_by_driver || !from.is_contiguous() || bytes == 0 || transfers_.is_pinned(from))
+    return transfers_.start_in(started_stream(), to, from);
+  copy_from_host(to, from.data, bytes);
+  return nullptr;
+}
+
+std::unique_ptr<transfer> cuda_device::start_copy_out(const host_region& to, const void* from) {
+  return transfers_.start_out(started_stream(), to, from);
+}
+
+void* cuda_device::allocate_host(std::size_t bytes) { return transfers_.allocate_host(bytes); }
+
+cuuint64_t cuda_device::pool_bytes(CUmemPool_attribute which) {
+  cuuint64_t bytes = 0;
+  if (pool_ != nullptr)
+    check(bound([&] { return cu_.cuMemPoolGetAttribute(pool_, which, &bytes); }),
+          "asking for the state of CUDA memory");
+  return bytes;
+}
+
+memory_state cuda_device::memory() {
+  memory_state s;
+  bind();  // the pool is there from now on
+  check(bound([&] { return cu_.cuMemGetInfo(&s.free, &s.total); }), "asking for the state of CUDA memory");
+  const cuuint64_t used = pool_bytes(CU_MEMPOOL_ATTR_USED_MEM_CURRENT);
+  const cuuint64_t reserved = pool_bytes(CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT);
+  s.cached = static_cast<std::size_t>(std::max(reserved, used) - used);
+  return s;
+}
+
+void cuda_device::trim(std::size_t keep) {
+  bind();
+  if (pool_ == nullptr) return;
+  const cuuint64_t used = pool_bytes(CU_MEMPOOL_ATTR_USED_MEM_CURRENT);
+  if (pool_bytes(CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT) <= used + keep) return;
+  check(bound([&] { return cu_.cuMemPoolTrimTo(pool_, used + keep); }), "trimming the CUDA memory pool");
 }
 
 void cuda_device::copy_on_device(void* to, const void* from, std::size_t bytes) {
-  check(bound([&] { return cu_.cuMemcpyDtoDAsync(address(to), address(from), bytes, stream_); }),
+  check(bound([&] { return cu_.cuMemcpyDtoDAsync(address(to), address(from), bytes, current_handle()); }),
         "copying on the CUDA device");
 }
 
@@ -221,12 +320,18 @@ void cuda_device::synchronize() {
     const std::lock_guard lock(retired_guard_);
     done.swap(retired_);
   }
-  check(bound([&] { return cu_.cuStreamSynchronize(stream_); }), "waiting for the CUDA device");
+  default_stream().synchronize();
+  if (has_streams()) synchronize_streams();
   for (const CUgraphExec g : done) cu_.cuGraphExecDestroy(g);
 }
 
+void cuda_device::wait_for_current() {
+  if (!has_streams()) return synchronize();
+  check(bound([&] { return cu_.cuStreamSynchronize(current_handle()); }), "waiting for the CUDA device");
+}
+
 void cuda_device::start_graph(CUgraphExec g) {
-  check(bound([&] { return cu_.cuGraphLaunch(g, stream_); }), "starting a list of launches");
+  check(bound([&] { return cu_.cuGraphLaunch(g, current_handle()); }), "starting a list of launches");
 }
 
 void cuda_device::retire(CUgraphExec g) noexcept {
@@ -257,7 +362,7 @@ processor_facts cuda_device::processors() {
 void cuda_device::unload(CUmodule m) noexcept {
   if (gpu::ending()) return;
   try {
-    bound([&] { return cu_.cuStreamSynchronize(stream_); });
+    synchronize();
     cu_.cuModuleUnload(m);
   } catch (const error&) {
     // The context can't be reached: its modules went with it.
@@ -268,7 +373,7 @@ void cuda_device::launch(function& f, std::span<void* const> arguments, const la
   auto& kernel = static_cast<cuda_function&>(f);
   const CUresult result = bound([&] {
     return cu_.cuLaunchKernel(kernel.code(shape.shared_bytes), shape.grid[0], shape.grid[1], shape.grid[2],
-                              shape.block[0], shape.block[1], shape.block[2], shape.shared_bytes, stream_,
+                              shape.block[0], shape.block[1], shape.block[2], shape.shared_bytes, current_handle(),
                               const_cast<void**>(arguments.data()), nullptr);
   });
   if (result != CUDA_SUCCESS) [[unlikely]]
@@ -281,7 +386,7 @@ void cuda_device::launch(function& f, std::span<void* const> arguments, const la
 namespace {
 
 /// A graph whose kernels follow each other: between two of them the device needs less than a microsecond.
-class cuda_launch_list final : public launch_list {
+class cuda_launch_list final : public launch_graph {
  public:
   explicit cuda_launch_list(cuda_device& owner) : owner_(owner) {
     check(owner.api(), owner.api().cuGraphCreate(&graph_, 0), "making a list of launches");
@@ -295,21 +400,18 @@ class cuda_launch_list final : public launch_list {
   }
 
   void add(function& f, std::span<void* const> arguments, const launch_shape& shape) override {
-    CUDA_KERNEL_NODE_PARAMS node{};
-    node.func = static_cast<cuda_function&>(f).code(shape.shared_bytes);
-    node.gridDimX = shape.grid[0];
-    node.gridDimY = shape.grid[1];
-    node.gridDimZ = shape.grid[2];
-    node.blockDimX = shape.block[0];
-    node.blockDimY = shape.block[1];
-    node.blockDimZ = shape.block[2];
-    node.sharedMemBytes = shape.shared_bytes;
-    node.kernelParams = const_cast<void**>(arguments.data());
+    const CUDA_KERNEL_NODE_PARAMS node = described(f, arguments, shape);
     CUgraphNode added = nullptr;
-    const CUgraphNode before = last_;
-    check(owner_.api(), owner_.api().cuGraphAddKernelNode(&added, graph_, before ? &before : nullptr, before ? 1 : 0, &node),
+    const CUgraphNode* before = nodes_.empty() ? nullptr : &nodes_.back();
+    check(owner_.api(), owner_.api().cuGraphAddKernelNode(&added, graph_, before, before ? 1 : 0, &node),
           "adding to a list of launches");
-    last_ = added;
+    nodes_.push_back(added);
+  }
+
+  void change(std::size_t k, function& f, std::span<void* const> arguments, const launch_shape& shape) override {
+    const CUDA_KERNEL_NODE_PARAMS node = described(f, arguments, shape);
+    check(owner_.api(), owner_.api().cuGraphExecKernelNodeSetParams(ready_, nodes_.at(k), &node),
+          "changing a list of launches");
   }
 
   void start() override {
@@ -320,10 +422,24 @@ class cuda_launch_list final : public launch_list {
  private:
   static void check(const driver& api, CUresult result, const char* what) { gpu::check(api, result, what); }
 
+  static CUDA_KERNEL_NODE_PARAMS described(function& f, std::span<void* const> arguments, const launch_shape& shape) {
+    CUDA_KERNEL_NODE_PARAMS node{};
+    node.func = static_cast<cuda_function&>(f).code(shape.shared_bytes);
+    node.gridDimX = shape.grid[0];
+    node.gridDimY = shape.grid[1];
+    node.gridDimZ = shape.grid[2];
+    node.blockDimX = shape.block[0];
+    node.blockDimY = shape.block[1];
+    node.blockDimZ = shape.block[2];
+    node.sharedMemBytes = shape.shared_bytes;
+    node.kernelParams = const_cast<void**>(arguments.data());
+    return node;
+  }
+
   cuda_device& owner_;
   CUgraph graph_ = nullptr;
   CUgraphExec ready_ = nullptr;
-  CUgraphNode last_ = nullptr;
+  std::vector<CUgraphNode> nodes_;
 };
 
 }  // namespace
@@ -331,25 +447,6 @@ class cuda_launch_list final : public launch_list {
 std::unique_ptr<launch_list> cuda_device::make_launch_list() {
   bind();
   return std::make_unique<cuda_launch_list>(*this);
-}
-
-index_fault* cuda_device::fault_address() {
-  bind();
-  may_have_fault_.store(true, std::memory_order_release);
-  return reinterpret_cast<index_fault*>(fault_);
-}
-
-/// The record stays on the device, where kernels claim it with a plain atomic; it is fetched only after launches that
-/// were given it, so that other waits cost nothing more.
-bool cuda_device::take_fault(index_fault& out) {
-  if (!may_have_fault_.load(std::memory_order_acquire)) return false;
-  const std::lock_guard lock(fault_guard_);  // of several takers, one gets it
-  if (!may_have_fault_.exchange(false, std::memory_order_acq_rel)) return false;
-  copy_to_host(&out, reinterpret_cast<const void*>(fault_), sizeof out);
-  if (out.set == 0) return false;
-  const index_fault none;
-  copy_from_host(reinterpret_cast<void*>(fault_), &none, sizeof none);
-  return true;
 }
 
 /// All CUDA devices, never destroyed: arrays with static storage, and the driver's own end, outlive other statics.

@@ -24,7 +24,7 @@ const char* find_entries(void* library, driver& api) {
 #define SINTER_TEXT_OF(x) #x
 #define SINTER_TEXT(x) SINTER_TEXT_OF(x)
 #define SINTER_ENTRY(name) {SINTER_TEXT(name), reinterpret_cast<void**>(&api.name)},
-  const entry_point entries[] = {SINTER_CUDA_ENTRIES(SINTER_ENTRY)};
+  const entry_point entries[] = {SINTER_CUDA_ENTRIES(SINTER_ENTRY) SINTER_CUDA_STREAM_ENTRIES(SINTER_ENTRY)};
   const std::initializer_list<entry_point> may_lack = {SINTER_CUDA_NEW_ENTRIES(SINTER_ENTRY)};
 #undef SINTER_ENTRY
 #undef SINTER_TEXT
@@ -34,6 +34,10 @@ const char* find_entries(void* library, driver& api) {
     if (*e.to == nullptr) return e.symbol;
   }
   for (const entry_point& e : may_lack) *e.to = dlsym(library, e.symbol);
+  // One signature under two names, of which older drivers have the second only.
+  for (const char* name : {"cuEventElapsedTime_v2", "cuEventElapsedTime"})
+    if (api.cuEventElapsedTime == nullptr)
+      *reinterpret_cast<void**>(&api.cuEventElapsedTime) = dlsym(library, name);
   return nullptr;
 }
 

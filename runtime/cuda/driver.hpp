@@ -20,20 +20,23 @@ namespace sinter::runtime::gpu {
   ENTRY(cuDevicePrimaryCtxRetain)   \
   ENTRY(cuCtxSetCurrent)            \
   ENTRY(cuCtxSynchronize)           \
-  ENTRY(cuStreamCreate)             \
   ENTRY(cuStreamSynchronize)        \
   ENTRY(cuDeviceGetDefaultMemPool)  \
   ENTRY(cuMemPoolSetAttribute)      \
+  ENTRY(cuMemPoolGetAttribute)      \
   ENTRY(cuMemPoolTrimTo)            \
   ENTRY(cuMemAllocFromPoolAsync)    \
   ENTRY(cuMemFreeAsync)             \
   ENTRY(cuMemAlloc)                 \
   ENTRY(cuMemFree)                  \
   ENTRY(cuMemGetInfo)               \
+  ENTRY(cuMemHostAlloc)             \
+  ENTRY(cuMemFreeHost)              \
   ENTRY(cuPointerGetAttributes)     \
   ENTRY(cuMemcpyHtoDAsync)          \
   ENTRY(cuMemcpyDtoHAsync)          \
   ENTRY(cuMemcpyDtoDAsync)          \
+  ENTRY(cuMemcpy2DAsync)            \
   ENTRY(cuModuleLoadDataEx)         \
   ENTRY(cuModuleGetFunction)        \
   ENTRY(cuModuleGetGlobal)          \
@@ -48,7 +51,23 @@ namespace sinter::runtime::gpu {
   ENTRY(cuGraphAddKernelNode)       \
   ENTRY(cuGraphInstantiate)         \
   ENTRY(cuGraphLaunch)              \
+  ENTRY(cuGraphExecKernelNodeSetParams) \
   ENTRY(cuGraphExecDestroy)
+
+// Of them, those for streams and events.
+#define SINTER_CUDA_STREAM_ENTRIES(ENTRY) \
+  ENTRY(cuStreamCreateWithPriority)       \
+  ENTRY(cuStreamDestroy)                  \
+  ENTRY(cuStreamQuery)                    \
+  ENTRY(cuStreamWaitEvent)                \
+  ENTRY(cuStreamGetCtx)                   \
+  ENTRY(cuStreamGetPriority)              \
+  ENTRY(cuStreamIsCapturing)              \
+  ENTRY(cuEventCreate)                    \
+  ENTRY(cuEventDestroy)                   \
+  ENTRY(cuEventRecord)                    \
+  ENTRY(cuEventQuery)                     \
+  ENTRY(cuEventSynchronize)
 
 // Those that a driver may lack: null then.
 #if CUDA_VERSION >= 12040
@@ -65,8 +84,10 @@ namespace sinter::runtime::gpu {
 struct driver {
 #define SINTER_ENTRY(name) decltype(&::name) name = nullptr;
   SINTER_CUDA_ENTRIES(SINTER_ENTRY)
+  SINTER_CUDA_STREAM_ENTRIES(SINTER_ENTRY)
   SINTER_CUDA_NEW_ENTRIES(SINTER_ENTRY)
 #undef SINTER_ENTRY
+  decltype(&::cuEventElapsedTime) cuEventElapsedTime = nullptr;  ///< under its new or its old name; null: neither
 };
 
 /// What the first look at the driver found.

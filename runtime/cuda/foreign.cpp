@@ -42,7 +42,7 @@ foreign_stream stream_number(device& d) {
   if (d.kind() != device_kind::cuda) return no_stream;
   gpu::owner& o = owner_of(d);
   o.bind();  // starts the device
-  return static_cast<foreign_stream>(reinterpret_cast<std::intptr_t>(o.stream()));
+  return static_cast<foreign_stream>(reinterpret_cast<std::intptr_t>(o.current_handle()));
 }
 
 std::string unreachable_reason(device& d, const void* memory) {

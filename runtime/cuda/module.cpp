@@ -29,9 +29,9 @@ class cuda_module_function final : public module_function {
     const std::uint32_t *g = shape.grid, *b = shape.block;
     const CUresult result = where_.bound([&] {
       return cooperative ? cu.cuLaunchCooperativeKernel(code_, g[0], g[1], g[2], b[0], b[1], b[2], shape.shared_bytes,
-                                                        where_.stream(), list)
+                                                        where_.current_handle(), list)
                          : cu.cuLaunchKernel(code_, g[0], g[1], g[2], b[0], b[1], b[2], shape.shared_bytes,
-                                             where_.stream(), list, nullptr);
+                                             where_.current_handle(), list, nullptr);
     });
     if (result != CUDA_SUCCESS) [[unlikely]]
       fail(cu, result,

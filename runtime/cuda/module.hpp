@@ -11,7 +11,8 @@ class owner {
  public:
   virtual const driver& api() const = 0;
   virtual const std::string& device_name() const = 0;
-  virtual CUstream stream() const = 0;
+  /// The handle of the thread's current stream.
+  virtual CUstream current_handle() = 0;
   virtual int attribute(CUdevice_attribute which) const = 0;
   /// Makes the device's context the thread's, if it isn't.
   virtual void bind() = 0;

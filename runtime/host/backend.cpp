@@ -2,13 +2,13 @@
 #include "runtime/backend.hpp"
 #include "runtime/error.hpp"
 #include "runtime/host/blocks.hpp"
+#include "runtime/host/machine.hpp"
 #include "runtime/host/pool.hpp"
 #include "runtime/host/shared_object.hpp"
+#include "runtime/host/stream.hpp"
 #include "runtime/module.hpp"
 
-#include <atomic>
 #include <cstring>
-#include <mutex>
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -47,6 +47,7 @@ void copy_bytes(void* to, const void* from, std::size_t bytes) {
 
 class cpu_device final : public device {
  public:
+  cpu_device() { usual_.hold(); }
   device_kind kind() const override { return device_kind::cpu; }
   int ordinal() const override { return 0; }
   std::string name() const override { return "cpu"; }
@@ -74,13 +75,21 @@ class cpu_device final : public device {
   }
   processor_facts processors() override { return {pool::instance().size(), std::int64_t{227} << 10}; }
 
-  index_fault* fault_address() override { return &fault_; }
-  bool take_fault(index_fault& out) override;
+  stream& default_stream() override { return usual_; }
+  std::unique_ptr<moment> make_moment(bool) override { return std::make_unique<clock_moment>(); }
+
+ protected:
+  std::unique_ptr<stream> new_stream(int priority) override { return std::make_unique<prompt_stream>(*this, priority); }
+  std::unique_ptr<stream> foreign_stream(void*) override {
+    throw device_error("cpu: it has no streams of other libraries");
+  }
+
+  memory_state memory() override { return {blocks_.kept_bytes(), free_memory(), memory_limit()}; }
+  void trim(std::size_t keep) override { blocks_.trim(keep); }
 
  private:
   block_pool blocks_;
-  std::mutex fault_guard_;
-  index_fault fault_;
+  prompt_stream usual_{*this, 0};
 };
 
 std::unique_ptr<function> cpu_device::load(std::span<const std::byte> image, const std::string& entry) {
@@ -101,18 +110,6 @@ void cpu_device::launch(function& f, std::span<void* const> arguments, const lau
   parallel_for(shape, [&](std::int64_t row_begin, std::int64_t row_end, std::int64_t begin, std::int64_t end) {
     code(arguments.data(), row_begin, row_end, begin, end);
   });
-}
-
-bool cpu_device::take_fault(index_fault& out) {
-  const std::atomic_ref<std::int32_t> set(fault_.set);
-  if (set.load(std::memory_order_acquire) == 0) return false;
-  const std::lock_guard lock(fault_guard_);  // of several takers, one gets it
-  if (set.load(std::memory_order_acquire) == 0) return false;
-  out = fault_;
-  fault_.ordinal = 0;
-  fault_.launch = fault_.index = fault_.size = fault_.position = 0;
-  set.store(0, std::memory_order_release);  // last: from here on a kernel may write the next one
-  return true;
 }
 
 }  // namespace

@@ -43,4 +43,21 @@ std::size_t memory_limit() {
   return bytes;
 }
 
+std::size_t free_memory() {
+  double free = 0, ignored = 0;
+  if (const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(
+          std::fopen("/proc/meminfo", "re"), [](std::FILE* f) { return f == nullptr ? 0 : std::fclose(f); });
+      file) {
+    char line[256];
+    while (std::fgets(line, sizeof line, file.get()) != nullptr)
+      if (std::sscanf(line, "MemAvailable: %lf kB", &free) == 1) break;
+  }
+  free *= 1024;
+  double limit = 0, used = 0;
+  if (read_numbers("/sys/fs/cgroup/memory.max", limit, ignored) >= 1 && limit > 0 &&
+      read_numbers("/sys/fs/cgroup/memory.current", used, ignored) >= 1)
+    free = std::clamp(limit - used, 0.0, free);
+  return static_cast<std::size_t>(free);
+}
+
 }  // namespace sinter::runtime

@@ -1,8 +1,10 @@
 #include "tests/backend/cache_process.hpp"
 
+#include "jit/background.hpp"
 #include "tests/backend/expect.hpp"
 
 #include <sinter/cache.hpp>
+#include <sinter/raw_kernel.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -81,6 +83,18 @@ void run_chains() {
   tell("right", right);
 }
 
+/// The chains compiled in the background: while that goes on, once it is done, and (told to leave) without waiting.
+void run_in_background() {
+  if (asked("TEST_ASYNC").empty()) return;
+  set_compile_mode(compile_mode::async);
+  run_chains();
+  tell("substitutes_at_first", stats().substitutes);
+  if (!asked("TEST_LEAVE").empty()) return;
+  jit::wait_for_background();
+  run_chains();
+  tell("substitutes", stats().substitutes);
+}
+
 /// One evaluation that takes several kernels.
 void run_together() {
   if (asked("TEST_TOGETHER").empty()) return;
@@ -101,11 +115,50 @@ void run_user_kernels() {
     const elementwise k("included", "T x", "T y", "y = x + VALUE", {.options = options});
     tell("included", k(counting(f32, {4}).to_device())(1).item<float>());
   }
+  if (!asked("TEST_WARNING").empty()) {
+    const elementwise k("careless", "T x", "T y", "float twice = x * 2;\nint unused;\ny = twice");
+    tell("careless", k(counting(f32, {4}).to_device())(1).item<float>());
+  }
   if (asked("TEST_SAME_NAME").empty()) return;
   const elementwise f("same", "T x", "T y", "y = x + 10"), g("same", "T x", "T y", "y = x + 20");
   const array x = counting(f32, {4}).to_device();
   tell("first", f(x)(1).item<float>());
   tell("second", g(x)(1).item<float>());
+  for (const char* value : {"30", "40"}) {
+    const raw_kernel r{"same", std::string("__global__ void same(float* y) { *y = ") + value + "; }"};
+    array y = zeros({1}, f32);
+    r({.grid = {1}, .block = {1}}, y);
+    tell(std::string("raw_") + value, y.item<float>());
+  }
+}
+
+constexpr const char* program = R"(
+#include "value.h"
+#include <cstdint>
+using std::size_t;
+namespace lib { enum class tag { a, b }; template <tag T> __global__ void e(int* y) { *y = static_cast<int>(T); } }
+template <class A, class B> __global__ void k(int* y) { *y = 10 * sizeof(A) + sizeof(B); }
+template <class T> __global__ void p(int* y) { *y = sizeof(T); }
+__global__ void plain(int* y) { int unused; *y = VALUE; }
+)";
+
+/// A user's own program: instances of templates in the spelling and order asked for, and what the compiler warned of.
+void run_programs() {
+  const std::string folder = asked("TEST_PROGRAM");
+  if (folder.empty()) return;
+  const bool other = asked("TEST_SPELLING") == "other";
+  std::vector<std::string> names{"k<float,double>", "p<size_t>", "lib::e<lib::tag::b>", "plain"};
+  if (other) names = {"lib::e< lib :: tag::b >", "plain", "p< size_t>", "k<float, double>"};
+  const raw_module m{"program", program, {.include_paths = {folder}}, names};
+  for (const std::string& name : names) {
+    array y = zeros({1}, i32);
+    m.get_function(name)({.grid = {1}, .block = {1}}, y);
+    std::vector<std::int32_t> got(1);
+    y.copy_to(std::span<std::int32_t>(got));
+    tell(std::string("program_") + name.substr(0, name.find('<')), got[0]);
+  }
+  const std::string log = raw_kernel("plain", program, {.include_paths = {folder}}).compile_log();
+  tell("warns", log.find("unused") != std::string::npos);
 }
 
 void tell_counters() {
@@ -136,9 +189,11 @@ TEST(cache_process, DISABLED_kernels) {
   }
   const std::uint64_t before = stats().compiles;
   try {
-    run_chains();
+    if (asked("TEST_ASYNC").empty()) run_chains();
+    run_in_background();
     run_together();
     run_user_kernels();
+    run_programs();
   } catch (const device_error& e) {
     tell("device_error", std::string(e.what()).substr(0, std::string(e.what()).find('\n')));
   }

@@ -10,12 +10,14 @@ host_array whole(std::initializer_list<double> values, const shape& extents, dty
   return converted(host_array(std::vector<double>(values), extents), type);
 }
 
+// F02
 TEST(case_fusion, a_dot_product_along_an_axis) {
   const array x = reshape(arange(6), shape{2, 3}), y = x + 6, dots = sum(x * y, -1);
   EXPECT_EQ(counted([&] { eval(dots); }).launches, 1u);
   EXPECT_TRUE(equals(dots, std::vector<std::int64_t>{23, 122}));
 }
 
+// F04
 TEST(case_fusion, ten_additions) {
   const array x = full({5}, 1, i32), y = full({5}, 2, i32);
   array res = zeros({5}, i32);
@@ -24,6 +26,7 @@ TEST(case_fusion, ten_additions) {
   EXPECT_TRUE(equals(res, std::vector<std::int32_t>(5, 30)));
 }
 
+// F06
 TEST(case_fusion, additions_in_place_that_need_each_other) {
   array x = array{1} * 1, y = array{2} * 1;
   x += y;
@@ -34,6 +37,7 @@ TEST(case_fusion, additions_in_place_that_need_each_other) {
   EXPECT_TRUE(equals(y, std::vector<std::int32_t>{5}));
 }
 
+// F08
 TEST(case_fusion, shapes_that_broadcast) {
   const array x = reshape(arange(12), shape{3, 1, 4}), y = reshape(arange(60), shape{3, 5, 4});
   const array z = (x + x) * (x + y) * (y + y);
@@ -42,6 +46,7 @@ TEST(case_fusion, shapes_that_broadcast) {
   EXPECT_TRUE(equals(z(2, 4, all), std::vector<std::int64_t>{114688, 135432, 157760, 181720}));
 }
 
+// F10, F12
 TEST(case_fusion, basic_indices) {
   const array x = reshape(arange(24), shape{2, 3, 4});
   EXPECT_TRUE(equals(x(1, newaxis, range(end, begin, -1), newaxis, 2), whole({22, 18, 14}, {1, 3, 1}, i64)));
@@ -53,11 +58,13 @@ TEST(case_fusion, basic_indices) {
   EXPECT_TRUE(throws<index_error>([&] { static_cast<void>(scalar_array(0)); }));
 }
 
+// F14
 TEST(case_fusion, clipping_shares_of_a_sum) {
   const array x{{1.f, 2.f}, {3.f, 4.f}};
   EXPECT_TRUE(equals(clip(x / sum(x) * 20, 2, 7), whole({2, 4, 6, 7}, {2, 2}, f32), {1e-6, 1e-6, false}));
 }
 
+// F16
 TEST(case_fusion, reductions_between_updates) {
   array x{{1, 2}, {3, 4}}, y{{10, 20}, {30, 40}};
   const array a = x + y, b = sum(a, 0);
@@ -72,6 +79,7 @@ TEST(case_fusion, reductions_between_updates) {
 }
 
 // cupy#9005: literals that did not compile.
+// F20
 TEST(case_fusion, infinities_where_a_mask_says_so) {
   const array p = counting(f32, {256, 3}).to_device(), mask = arange(256) % 3 == 0;
   for (const float x : {infinity, not_a_number}) {
@@ -84,6 +92,7 @@ TEST(case_fusion, infinities_where_a_mask_says_so) {
   }
 }
 
+// F22
 TEST(case_fusion, kernels_are_counted_by_dtype_and_layout_not_by_size) {
   const elementwise k{"counted_sum", "X x, Y y", "X z", "z = x + y"};
   const auto compiles = [&](dtype x, const shape& xs, dtype y, const shape& ys) {

@@ -218,6 +218,8 @@ TEST_F(kept, kernels_of_one_name_stay_apart) {
     ASSERT_TRUE(r.good()) << r.output;
     EXPECT_EQ(r["first"], "11");
     EXPECT_EQ(r["second"], "21");
+    EXPECT_EQ(r["raw_30"], "30");
+    EXPECT_EQ(r["raw_40"], "40");
     EXPECT_EQ(r.number("compiles") == 0, k == 1);
   }
 }

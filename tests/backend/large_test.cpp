@@ -47,6 +47,7 @@ TEST(large, small_views_of_a_large_array_are_addressed_in_64_bits) {
 }
 
 // CuPy's tests of reductions of more than 2^31 elements, whose sizes these are.
+// E64
 TEST(large, sums_of_sizes_around_two_to_the_31_and_32) {
   if (executor != "cuda") GTEST_SKIP() << "2^31 elements take the host too long";
   const std::int64_t two_31 = std::int64_t{1} << 31;

@@ -371,11 +371,17 @@ TEST(masks, values_in_order_and_in_reverse_order_stay_right) {
 }
 
 TEST(masks, sorting_another_size_compiles_nothing) {
-  unique(small_numbers(u16, {100}, 1).to_device());
+  unique(small_numbers(c64, {100}, 1).to_device());
   flatnonzero(random_mask({2000}, 5, 1).to_device());  // a tree of more levels, which is a kernel of its own
-  const statistics added = counted([&] { unique(small_numbers(u16, {2000}, 1).to_device()); });
+  const statistics added = counted([&] { unique(small_numbers(c64, {2000}, 1).to_device()); });
   EXPECT_GT(added.launches, 33u) << "66 stages";
   EXPECT_EQ(added.compiles, 0u);
+}
+
+TEST(masks, different_real_numbers_take_one_sort) {
+  const array x = small_numbers(u16, {2000}, 1).to_device();
+  const statistics added = counted([&] { eval(unique(x)); });
+  EXPECT_LE(added.launches, 8u) << "the sort, the count of different ones, their places, the values";
 }
 
 }  // namespace

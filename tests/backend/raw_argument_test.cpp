@@ -33,6 +33,7 @@ std::size_t lines_with(const std::string& text, const std::string& part) {
 }
 
 // A double where a float is taken (cupy #8485), an array of doubles (#3186), too few and too many.
+// K12
 TEST(raw_argument, is_checked_before_the_launch) {
   const array x = ramp(4), d = ones({4}, f64);
   array y = ramp(4);

@@ -74,6 +74,7 @@ TEST(raw_kernel, a_thread_for_each_element_whatever_their_number) {
   EXPECT_TRUE(equals(x, std::vector<std::int32_t>(100, 64)));
 }
 
+// K18
 TEST(raw_kernel, a_grid_of_nothing_does_nothing) {
   array x = ramp(4);
   const statistics added = counted([&] {
@@ -218,6 +219,7 @@ TEST(raw_kernel, two_outputs_in_one_variable_are_refused) {
 
 // x[:, :4] of a 2 x 5 array was read as if it lay in one piece (cupy #3095, #7267), flipped ones from their end
 // (#10303).
+// K22
 TEST(raw_kernel, selections_are_seen_in_order) {
   array x = counting(f32, {2, 5}).to_device(), y = zeros({8}, f32);
   const raw_kernel<void(in<float>, out<float>, int)> same{
@@ -239,6 +241,7 @@ TEST(raw_kernel, without_outputs_runs_at_once) {
 
 // ---- What kernels can be ----
 
+// K10
 TEST(raw_kernel, reads_a_pointer_to_void_as_it_likes) {
   array x = ones({100}, f64);
   const raw_kernel cast{"cast",
@@ -252,6 +255,7 @@ struct twenty_five {
   float values[25];
 };
 
+// K14
 TEST(raw_kernel, takes_structs_by_value) {
   const raw_kernel<void(twenty_five, out<float>)> total{
       "total",
@@ -301,6 +305,7 @@ TEST(raw_kernel, numbers_arrive_as_they_are) {
   EXPECT_TRUE(equals(y, std::vector<double>{0x1.921fb54442d18p+1, 5, -7, 1, 200}));
 }
 
+// K06
 TEST(raw_kernel, instances_of_templates_are_named_like_in_cpp) {
   constexpr const char* source =
       "template <typename T> __global__ void sq(T* in) { int x = threadIdx.x; in[x] *= in[x]; }\n"
@@ -340,6 +345,7 @@ TEST(raw_kernel, shared_memory_goes_as_far_as_the_device) {
                                   {"fill", "1073741824", "raw_kernel_test.cpp"}));
 }
 
+// K16
 TEST(raw_kernel, blocks_may_wait_for_each_other) {
   const raw_kernel<void(in<float>, in<float>, out<float>, int)> both{
       "both",
@@ -349,7 +355,7 @@ TEST(raw_kernel, blocks_may_wait_for_each_other) {
       "  for (int i = first; i < n; i += step) y[i] = x1[i];\n"
       "  cooperative_groups::this_grid().sync();\n"
       "  for (int i = first; i < n; i += step) y[n - 1 - i] += x2[n - 1 - i];\n}\n"};
-  for (const int n : {100, 10000})
+  for (const int n : {100, 10000, 1000000})
     for (const int block : {64, 256}) {
       const array x1 = ramp(n), x2 = ramp(n) * 2;
       array y = zeros({n}, f32);

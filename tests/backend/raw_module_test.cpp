@@ -81,6 +81,7 @@ TEST(raw_module, kernels_with_variables_run_when_they_are_called) {
   EXPECT_EQ(n.item<std::int32_t>(), 1);
 }
 
+// K08, in one process
 TEST(raw_module, spellings_of_an_instance_are_one) {
   const raw_module m{"filters", fresh(filters), {}, {"two<float,double>"}};
   array a = zeros({1}, f32), b = zeros({1}, f64);
@@ -177,11 +178,19 @@ TEST(raw_kernel_failure, tells_the_users_line_and_fails_again_without_compiling)
   EXPECT_EQ(x.to_vector<float>(), (std::vector<float>{0, 1}));
 }
 
+// K04
 TEST(raw_kernel_failure, says_what_the_text_says) {
   const raw_kernel bad{"bad",
                        "#if PRECISION != 2\n#error precision not supported\n#endif\n__global__ void bad() {}",
                        {.options = {"-DPRECISION=3"}}};
   EXPECT_TRUE(throws<compile_error>([&] { bad(for_each(1)); }, {"precision not supported"}));
+  const raw_kernel good{"good",
+                        "#if PRECISION != 2\n#error precision not supported\n#endif\n"
+                        "__global__ void good(double* x) { *x = 0.1; }",
+                        {.options = {"-DPRECISION=2"}}};
+  array x = zeros({1}, f64);
+  good({.grid = {1}, .block = {1}}, x);
+  EXPECT_EQ(x.item<double>(), 0.1);
 }
 
 TEST(raw_kernel_failure, of_one_instance_leaves_the_others) {
@@ -197,6 +206,7 @@ TEST(raw_kernel_failure, of_one_instance_leaves_the_others) {
   EXPECT_EQ(x.item<std::int32_t>(), 3);
 }
 
+// K02
 TEST(raw_kernel_attributes, are_told) {
   const std::string source = fresh(
       "__constant__ float table[100];\n__global__ void plain(float* x) { x[0] = table[3]; }\n"
@@ -216,10 +226,16 @@ TEST(raw_kernel_attributes, are_told) {
   EXPECT_GT(plain.binary_version, 0);
 }
 
+// K20
 TEST(raw_kernel_attributes, warnings_of_the_compiler_are_kept) {
-  if (executor != "cuda") GTEST_SKIP() << "the host's compiler is asked for errors alone";
-  const raw_kernel k{"k", fresh("__global__ void k(int* x) { int unused = 3; *x = 1; }")};
-  EXPECT_NE(k.compile_log().find("warning"), std::string::npos);
+  const raw_kernel k{"k", fresh("__global__ void k(int* x) {\n  int unused = 3;\n  *x = 1;\n}")};
+  const std::string log = k.compile_log();
+  EXPECT_NE(log.find("warning"), std::string::npos) << log;
+  EXPECT_NE(log.find("unused"), std::string::npos) << log;
+  EXPECT_TRUE(log.find("k(2)") != std::string::npos || log.find("k:2") != std::string::npos) << log;
+  const raw_kernel quiet{"k", fresh("__global__ void k(int* x) { __shared__ int s[32]; s[threadIdx.x] = 1;"
+                                    " __syncthreads(); atomicAdd(x, s[0]); x[1] = __shfl_sync(~0u, *x, 0); }")};
+  EXPECT_EQ(quiet.compile_log(), "") << "what is built in gives no cause";
 }
 
 TEST(raw_module_file, ptx_runs_on_cuda_devices_alone) {

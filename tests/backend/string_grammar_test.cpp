@@ -16,12 +16,14 @@ std::string text_of_launches(const array& a) { return explain(a); }
 
 // ---- raw inputs ----
 
+// E08
 TEST(string_grammar, a_raw_array_knows_its_size) {
   const elementwise k{"size_of", "raw int32 x", "int32 y", "y = x.size()"};
   EXPECT_TRUE(equals(k.sized(1)(ramp({3})), std::vector<std::int32_t>{3}));
   EXPECT_TRUE(equals(k.sized(2)(ramp({3, 5})), std::vector<std::int32_t>{15, 15}));
 }
 
+// E10
 TEST(string_grammar, a_raw_array_is_read_by_its_number_in_c_order) {
   const elementwise k{"by_number", "raw T x", "int32 y", "y = x[i]"};
   array y = zeros({2, 3, 4}, i32);
@@ -29,6 +31,7 @@ TEST(string_grammar, a_raw_array_is_read_by_its_number_in_c_order) {
   EXPECT_TRUE(equals(y, counting(i32, {2, 3, 4})));
 }
 
+// E12
 TEST(string_grammar, a_raw_array_is_read_by_an_index_per_axis) {
   const elementwise k{"by_index", "raw T x", "int32 y", "ptrdiff_t k[] = {i / 12, i / 4 % 3, i % 4};\ny = x[k]"};
   array y = zeros({2, 3, 4}, i32);
@@ -122,6 +125,7 @@ TEST(string_grammar, bad_raw_indices_read_zero_and_are_reported) {
   EXPECT_TRUE(throws<index_error>([&] { axis.sized(2)(ramp({2, 2})).to_vector<std::int32_t>(); }, {"off_axis", "index -1"}));
 }
 
+// E28, E30
 TEST(string_grammar, sizes_are_given_where_nothing_else_tells_them) {
   const elementwise raw{"only_raw", "raw T x", "T y", "y = x[0]"}, mixed{"mixed", "raw T x, T v", "T y", "y = v"},
       plain{"plain", "T x", "T y", "y = x"}, none{"seven", "", "float32 y", "y = 7"};
@@ -201,6 +205,7 @@ TEST(string_grammar, return_and_continue_end_the_element_alone) {
 
 // ---- given outputs ----
 
+// E04
 TEST(string_grammar, a_given_output_is_written_and_returned) {
   const elementwise k{"squared_diff", "float32 x, float32 y", "float32 z", "z = (x - y) * (x - y)"};
   array z = zeros({2, 5}, f32);
@@ -231,6 +236,7 @@ TEST(string_grammar, outputs_begin_as_what_they_were) {
   EXPECT_TRUE(equals(adds(array{1, 2}), std::vector<std::int32_t>{1, 2})) << "zero when not given";
 }
 
+// E24
 TEST(string_grammar, outputs_do_not_broadcast) {
   const elementwise k{"adds", "T x", "T y", "y += x"};
   array y = zeros({4});
@@ -240,6 +246,7 @@ TEST(string_grammar, outputs_do_not_broadcast) {
   EXPECT_TRUE(equals(sum(wide), host_array(std::vector<float>{12}, {})));
 }
 
+// E38
 TEST(string_grammar, parts_of_an_array_are_outputs) {
   const elementwise copy{"copy", "T x", "T z", "z = x"}, adds{"adds", "T x", "T y", "y += x"};
   array b = zeros({2, 4}, i32);
@@ -252,6 +259,7 @@ TEST(string_grammar, parts_of_an_array_are_outputs) {
   EXPECT_TRUE(equals(b, host_array(std::vector<std::int32_t>{1, 0, 2, 8, 7, 20, 34, 40}, {2, 4})));
 }
 
+// E40
 TEST(string_grammar, an_input_may_be_the_output) {
   const elementwise twice{"twice", "T x", "T z", "z = 2 * x"};
   array x = array{1, 2, 3};
@@ -289,6 +297,7 @@ TEST(string_grammar, several_outputs_are_given_together) {
   EXPECT_TRUE(throws<type_error>([&] { powers.into(s).results(array{1, 2, 3}); }, {"2 output(s), 1 given"}));
 }
 
+// E30
 TEST(string_grammar, no_inputs_and_a_given_output) {
   const elementwise k{"seven", "", "float32 y", "y = 7"};
   array y = zeros({3}, f32);
@@ -296,6 +305,7 @@ TEST(string_grammar, no_inputs_and_a_given_output) {
   EXPECT_TRUE(equals(y, std::vector<float>{7, 7, 7}));
 }
 
+// E54
 TEST(string_grammar, axes_are_not_merged) {
   const elementwise k{"lower_triangle", "T x", "T y", "y = (_ind.get()[1] - _ind.get()[0] <= 0) ? x : T(0)"};
   array y = ones({3, 3}, f32);
@@ -363,6 +373,7 @@ TEST(string_grammar, bad_indices_of_raw_outputs_write_nothing) {
   EXPECT_TRUE(equals(y, std::vector<std::int32_t>{1, 0, 2, 0}));
 }
 
+// E46
 TEST(string_grammar, code_around_the_loop_runs_once_for_each_worker) {
   const elementwise k{"counts", "T x", "T y, raw int32 t", "y = x;\nc++;",
                       {.loop_prep = "int c = 0;", .after_loop = "atomicAdd(&t[0], c);\natomicAdd(&t[1], 1)"}};

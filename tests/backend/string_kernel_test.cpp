@@ -24,6 +24,7 @@ const elementwise& generic_sum() {
 
 array ramp(dtype type, std::int64_t n) { return counting(type, {n}).to_device(); }
 
+// E02
 TEST(string_kernel, inputs_broadcast) {
   const array x = counting(f32, {2, 5}).to_device(), y = ramp(f32, 5);
   const array z = squared_difference()(x, y);
@@ -31,6 +32,7 @@ TEST(string_kernel, inputs_broadcast) {
   EXPECT_TRUE(equals(z, host_array(std::vector<float>{0, 0, 0, 0, 0, 25, 25, 25, 25, 25}, {2, 5})));
 }
 
+// E06
 TEST(string_kernel, an_output_type_that_nothing_determines_is_refused) {
   const elementwise open{"open_result", "X x, Y y", "Z z", "z = (x - y) * (x - y)"};
   const array x{1.5f}, y{1};
@@ -39,6 +41,7 @@ TEST(string_kernel, an_output_type_that_nothing_determines_is_refused) {
   EXPECT_TRUE(equals(fixed(x, y), std::vector<double>{0.25}));
 }
 
+// E14, E16
 TEST(string_kernel, arithmetic_of_integers_wraps_on_every_device) {
   std::vector<std::uint8_t> bytes{255};
   for (int k = 0; k < 23; ++k) bytes.push_back(static_cast<std::uint8_t>(k));
@@ -47,6 +50,7 @@ TEST(string_kernel, arithmetic_of_integers_wraps_on_every_device) {
   EXPECT_TRUE(equals(generic_sum()(ramp(i64, 24), most)(range(3)), std::vector<std::int64_t>{most, least, least + 1}));
 }
 
+// E18, E20, E22
 TEST(string_kernel, numbers_adopt_the_dtype_of_the_array) {
   EXPECT_TRUE(equals(generic_sum()(ramp(f32, 24), std::int64_t{1} << 32), std::vector<float>(24, 4294967296.f)));
   EXPECT_TRUE(equals(generic_sum()(booleans({0, 1}, {2}).to_device(), true), booleans({1, 1}, {2})));
@@ -57,6 +61,7 @@ TEST(string_kernel, numbers_adopt_the_dtype_of_the_array) {
   EXPECT_EQ(added.launches + added.compiles, 0u);
 }
 
+// E26
 TEST(string_kernel, names_that_could_not_be_compiled_are_refused_first) {
   for (const char* name : {"1", "", "a-b", "a b", "double"})
     EXPECT_TRUE(throws<error>([&] { elementwise(name, "T x", "T y", "y = x"); }, {"string_kernel_test.cpp"})) << name;
@@ -65,6 +70,7 @@ TEST(string_kernel, names_that_could_not_be_compiled_are_refused_first) {
   EXPECT_TRUE(throws<error>([] { elementwise("no_outputs", "T x", "", "x"); }, {"no_outputs"}));
 }
 
+// E32
 TEST(string_kernel, nothing_runs_for_shapes_without_elements) {
   const auto both = [](const shape& a, const shape& b) { return generic_sum()(zeros(a, f32), zeros(b, f32)); };
   const statistics added = counted([&] {
@@ -76,6 +82,7 @@ TEST(string_kernel, nothing_runs_for_shapes_without_elements) {
   EXPECT_EQ(added.compiles, 0u);
 }
 
+// E34
 TEST(string_kernel, a_letter_stands_for_every_dtype) {
   const host_array x(std::vector<double>{1, 4, 2, 5, 3, 6}, {3, 2});
   for (int k = 0; k < dtype_count; ++k) {
@@ -91,11 +98,13 @@ TEST(string_kernel, a_letter_stands_for_every_dtype) {
   }
 }
 
+// E50
 TEST(string_kernel, a_letter_may_be_any_letter) {
   const elementwise same{"same", "f x", "f y", "y = x"};
   EXPECT_TRUE(equals(same(array{std::int16_t{7}}), std::vector<std::int16_t>{7}));
 }
 
+// E36
 TEST(string_kernel, views_are_read_in_place) {
   const elementwise twice{"twice", "T x", "T z", "z = 2 * x"};
   const array y = twice(ramp(i64, 10)(range(1, end, 3)));
@@ -103,6 +112,7 @@ TEST(string_kernel, views_are_read_in_place) {
   EXPECT_TRUE(equals(y, std::vector<std::int64_t>{2, 8, 14}));
 }
 
+// E42
 TEST(string_kernel, several_outputs_are_one_launch) {
   const elementwise powers{"powers", "T x", "T s, T c", "s = x * x; c = x * x * x"};
   const auto [s, c] = powers.results<2>(array{1, 2, 3});
@@ -116,6 +126,7 @@ TEST(string_kernel, several_outputs_are_one_launch) {
   EXPECT_TRUE(throws<type_error>([&] { powers.results(array{1}, array{1}); }, {"powers"}));
 }
 
+// E44
 TEST(string_kernel, a_preamble_has_functions_of_the_users_own) {
   const elementwise squares{
       "squares", "float x", "float y", "y = sq(x)", {.preamble = "__device__ float sq(float v) { return v * v; }"}};
@@ -132,6 +143,7 @@ TEST(string_kernel, kernels_of_one_name_with_other_bodies_are_others) {
   EXPECT_TRUE(equals(both, std::vector<std::int32_t>{26, 46}));
 }
 
+// E52
 TEST(string_kernel, arrays_are_never_converted) {
   EXPECT_TRUE(throws<type_error>([] { squared_difference()(array{1.0}, array{1.f}); }, {"squared_diff", "f64", "f32"}));
   EXPECT_TRUE(throws<type_error>([] { generic_sum()(array{1}, array{1.f}); }, {"generic_sum", "i32", "f32"}));
@@ -142,6 +154,7 @@ TEST(string_kernel, shapes_that_do_not_broadcast_are_refused_at_the_line) {
       throws<shape_error>([] { generic_sum()(zeros({2}), zeros({3})); }, {"[2]", "[3]", "string_kernel_test.cpp"}));
 }
 
+// E56
 TEST(string_kernel, complex_numbers) {
   using z = std::complex<float>;
   const array x{z(1, 2), z(3, -4)}, y{z(1, 1), z(2, -1)};
@@ -153,12 +166,14 @@ TEST(string_kernel, complex_numbers) {
   EXPECT_TRUE(equals(quotient(x, y), std::vector<z>{z(1.5f, 0.5f), z(2, -1)}, close));
 }
 
+// E58
 TEST(string_kernel, bfloat16_rounds_to_even) {
   const elementwise narrow{"narrow", "float32 x", "bf16 y", "y = x"};
   const array x{257.f, 258.f, 259.f, 1 + 0x1p-8f, 1 + 3 * 0x1p-8f, 65535.f};
   EXPECT_TRUE(equals(narrow(x).astype(f32), std::vector<float>{256, 258, 260, 1, 1.015625f, 65536}));
 }
 
+// E60
 TEST(string_kernel, division_in_a_body_is_that_of_c) {
   const elementwise divide_c{"divide_c", "int32 x", "int32 q, int32 r", "q = x / 2; r = x % 2"};
   const array x{-7};
@@ -211,6 +226,7 @@ TEST(string_kernel, a_body_that_does_not_compile_shows_its_own_line) {
   EXPECT_TRUE(equals(other, std::vector<float>{2, 3}));
 }
 
+// E48
 TEST(string_kernel, inputs_cannot_be_assigned_to) {
   const elementwise assigns{"assigns", "float x", "float y", "x = 3;\ny = x"};
   EXPECT_TRUE(throws<compile_error>([&] { eval(assigns(array{1.f})); }, {"assigns"}));
@@ -222,6 +238,7 @@ TEST(string_kernel, an_output_that_is_not_assigned_is_zero) {
 }
 
 // CuPy examples/finance/black_scholes.py: must equal the array version.
+// K05 of the catalogue
 TEST(string_kernel, black_scholes) {
   const char* body = R"(
     double root = sqrt(t);
@@ -252,17 +269,17 @@ TEST(string_kernel, black_scholes) {
        .independent_axis = -1});
 }
 
-// CuPy core_tests/test_multithreading.py.
+// E62: CuPy core_tests/test_multithreading.py.
 TEST(string_kernel, threads_with_other_dtypes_at_the_same_time) {
   const elementwise k{"add_twice", "T x, T y", "T z", "z = x + y * 2"};
   const auto run = [&](dtype type) {
     const host_array x = counting(type, {3, 3});
     host_array want = x;
     for (std::int64_t i = 0; i < 9; ++i) want.set(i, {x.get(i).re * 3, 0});
-    for (int round = 0; round < 10; ++round) EXPECT_TRUE(equals(k(x.to_device(), x.to_device()), want));
+    for (int round = 0; round < 3; ++round) EXPECT_TRUE(equals(k(x.to_device(), x.to_device()), want));
   };
   std::vector<std::thread> threads;
-  for (int t = 0; t < 16; ++t) threads.emplace_back(run, t % 2 == 0 ? i64 : f64);
+  for (int t = 0; t < 100; ++t) threads.emplace_back(run, t % 2 == 0 ? i64 : f64);
   for (std::thread& t : threads) t.join();
 }
 

@@ -168,6 +168,7 @@ INSTANTIATE_TEST_SUITE_P(threads, string_symptom, testing::ValuesIn(rows()), [](
 
 // Scalars at the limits of their dtypes: CuPy core_tests/test_userkernel.py, TestUserkernelScalar. What does not fit is
 // refused.
+// K06 of the catalogue
 TEST(string_symptom_scalars, numbers_at_the_limits_of_their_dtypes) {
   const std::int64_t values[] = {-1, std::int64_t{1} << 32, std::numeric_limits<std::int64_t>::max(),
                                  std::numeric_limits<std::int64_t>::min()};

@@ -18,30 +18,19 @@ namespace {
 
 using namespace sinter;
 
-/// A linear congruential generator (Knuth's MMIX constants).
-struct generator {
-  std::uint64_t state;
-  double operator()() {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return 0x1p-53 * static_cast<double>(state >> 11);
-  }
-};
-
-template <class T, class Make>
-array filled(const shape& extents, Make make) {
-  std::vector<T> values(static_cast<std::size_t>(extents.size()));
-  for (T& x : values) x = make();
-  return array(values, extents);
+/// 32 random bits an element: a hash of its number and the seed (the finaliser of MurmurHash3, public domain).
+array hashed(std::int64_t count, std::uint64_t seed) {
+  array h = arange(count, u32) + static_cast<std::uint32_t>(seed * 0x9e3779b9u);
+  h = (h ^ (h >> 16)) * 0x85ebca6bu;
+  h = (h ^ (h >> 13)) * 0xc2b2ae35u;
+  return h ^ (h >> 16);
 }
 
 array make_random(dtype type, const shape& extents, std::uint64_t seed) {
-  generator next{seed};
-  if (type == f64) return filled<double>(extents, [&] { return 0.5 + next(); });
-  if (type == f32) return filled<float>(extents, [&] { return static_cast<float>(0.5 + next()); });
-  array small = filled<std::uint8_t>(extents, [&] { return static_cast<std::uint8_t>(100 * next()); });
-  array converted = is_integer(type) ? small.astype(type) : (small.astype(f32) / 100 + 0.5f).astype(type);
-  eval(converted);
-  return converted;
+  const array bits = reshape(hashed(extents.size(), seed), extents);
+  array made = is_integer(type) ? (bits % 100u).astype(type) : ((bits >> 8).astype(f64) * 0x1p-24 + 0.5).astype(type);
+  eval(made);
+  return made;
 }
 
 /// Seconds that one copy of `bytes` takes: the best of several.
@@ -136,16 +125,65 @@ array random_array(dtype type, const shape& extents, std::uint64_t seed) {
 
 array random_indices(std::int64_t count, std::int64_t limit) {
   return kept(std::pair(count, limit), [&] {
-    generator next{7};
-    const auto below = static_cast<double>(limit);
-    return filled<std::int32_t>({count}, [&] { return static_cast<std::int32_t>(below * next()); });
+    array made = (hashed(count, 7) % static_cast<std::uint32_t>(limit)).astype(i32);
+    eval(made);
+    return made;
   });
 }
+
+array own(const array& a) {
+  array copy = a + 0;
+  eval(copy);
+  return copy;
+}
+
+double bytes_of(const array& a) { return static_cast<double>(a.size()) * static_cast<double>(size_of(a.type())); }
 
 double copy_bandwidth() {
   static const double bandwidth = measure_copy();
   return bandwidth;
 }
+
+double multiply_add_rate() {
+  static const double rate = [] {
+    constexpr int links = 256;
+    const array x = random_array(f32, {std::int64_t{1} << (on_cuda() ? 26 : 18)});
+    const auto run = [&] {
+      array y = x;
+      for (int k = 0; k < links; ++k) y = y * 0.999f + 0.001f;
+      eval(y);
+      synchronize();
+    };
+    run();
+    const double adds = links * static_cast<double>(x.size()), per_second = adds / best_seconds(run);
+    std::fprintf(stderr, "%.2f T multiply-adds of f32 a second\n", per_second / 1e12);
+    return per_second;
+  }();
+  return rate;
+}
+
+void timed(benchmark::internal::Benchmark* b) { b->Iterations(1)->UseManualTime()->Unit(benchmark::kMicrosecond); }
+
+int repetitions() { return std::getenv("SINTER_BENCH_QUICK") ? 3 : 9; }
+
+namespace detail {
+
+void tell_samples(benchmark::State& state, const array& result) {
+  constexpr std::int64_t samples = 8;
+  if (result.size() == 0) return;
+  std::vector<std::int64_t> places;
+  for (std::int64_t k = 0; k < samples; ++k) places.push_back((result.size() - 1) / (samples - 1) * k);
+  const array flat = reshape(result, {result.size()});
+  const std::vector<double> values = flat(array(places)).astype(f64).to_vector<double>();
+  for (std::size_t k = 0; k < values.size(); ++k) state.counters["check" + std::to_string(k)] = values[k];
+}
+
+double median(std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
+}
+
+}  // namespace detail
 
 void sizes(benchmark::internal::Benchmark* b) {
   for (const int power : {10, 13, 16, 20, 24, 28})

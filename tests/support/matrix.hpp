@@ -96,8 +96,11 @@ sinter::statistics counted(F&& f) {
   after.evaluations -= before.evaluations;
   after.launches -= before.launches;
   after.compiles -= before.compiles;
+  after.substitutes -= before.substitutes;
   after.cache_hits -= before.cache_hits;
+  after.copies_to_device -= before.copies_to_device;
   after.bytes_to_device -= before.bytes_to_device;
+  after.copies_to_host -= before.copies_to_host;
   after.bytes_to_host -= before.bytes_to_host;
   after.synchronizations -= before.synchronizations;
   after.flushes -= before.flushes;

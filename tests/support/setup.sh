@@ -13,42 +13,65 @@ libgtest-dev       gtest/gtest.h
 libbenchmark-dev   benchmark/benchmark.h
 "
 
+# Libraries that are opened at run time. Without one of them the tests of what it does run on generated kernels or say
+# that they are skipped: it is installed where that can be done.
+opened_packages="
+libopenblas0-pthread  libopenblas.so.0
+libfftw3-double3      libfftw3.so.3
+libfftw3-single3      libfftw3f.so.3
+"
+
 is_there() {  # package, probe
   if command -v dpkg-query > /dev/null; then
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2> /dev/null)" = installed ] && return 0
   fi
   case $2 in
+    *.so.*) ldconfig -p 2> /dev/null | grep -qF "$2" ;;
     *.h | *.hpp) printf '#include <%s>\n' "$2" | "${CXX:-c++}" -E -x c++ -std=c++20 - > /dev/null 2>&1 ;;
     *) for command in ${2//|/ }; do command -v "$command" > /dev/null && return 0; done; return 1 ;;
   esac
 }
 
-install_packages() {
-  local missing="" package probe
+# The packages of a list that aren't there.
+missing_of() {  # list
+  local package probe
   while read -r package probe; do
-    [ -z "$package" ] || is_there "$package" "$probe" || missing+=" $package"
-  done <<< "$needed_packages"
-  [ -n "$missing" ] || return 0
-  if ! command -v apt-get > /dev/null; then
-    echo "missing:$missing (names of Debian and Ubuntu packages)"
-    exit 1
-  fi
+    [ -z "$package" ] || is_there "$package" "$probe" || printf ' %s' "$package"
+  done <<< "$1"
+}
+
+apt_install() {  # packages...
   local root=""
-  if [ "$(id -u)" -ne 0 ]; then
-    if ! sudo -n true 2> /dev/null; then
-      echo "sudo apt-get update && sudo apt-get install -y --no-install-recommends$missing"
+  [ "$(id -u)" -eq 0 ] || root="sudo -n"
+  mkdir -p "$build"
+  { $root apt-get update && $root env DEBIAN_FRONTEND=noninteractive \
+      apt-get install -y --no-install-recommends "$@"; } > "$build/packages.log" 2>&1
+}
+
+can_install() { command -v apt-get > /dev/null && { [ "$(id -u)" -eq 0 ] || sudo -n true 2> /dev/null; }; }
+
+install_packages() {
+  local missing opened
+  missing=$(missing_of "$needed_packages")
+  opened=$(missing_of "$opened_packages")
+  if [ -n "$missing" ]; then
+    if ! command -v apt-get > /dev/null; then
+      echo "missing:$missing (names of Debian and Ubuntu packages)"
       exit 1
     fi
-    root="sudo -n"
+    if ! can_install; then
+      echo "sudo apt-get update && sudo apt-get install -y --no-install-recommends$missing$opened"
+      exit 1
+    fi
+    echo "installing$missing" >&2
+    if ! apt_install $missing; then
+      tail -n 20 "$build/packages.log" >&2
+      echo "the packages could not be installed (all of the output: $build/packages.log)" >&2
+      exit 1
+    fi
   fi
-  echo "installing$missing" >&2
-  mkdir -p "$build"
-  if ! { $root apt-get update && $root env DEBIAN_FRONTEND=noninteractive \
-           apt-get install -y --no-install-recommends $missing; } > "$build/packages.log" 2>&1; then
-    tail -n 20 "$build/packages.log" >&2
-    echo "the packages could not be installed (all of the output: $build/packages.log)" >&2
-    exit 1
-  fi
+  [ -n "$opened" ] || return 0
+  can_install && apt_install $opened || echo "not installed, and done without:$opened" >&2
 }
 
 # Configures and builds the targets given; the output goes to build.log, and is shown only when something fails.

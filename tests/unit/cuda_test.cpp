@@ -243,6 +243,8 @@ extern "C" __global__ void complain(index_fault* f) {
   f->index = -4;
   f->size = 5;
   f->position = 6;
+  __threadfence();
+  atomicExch(&f->set, 2);
 }
 )";
   const auto f = gpu->load(jit::compile_cuda(request("complain", source, gpu->target())), "complain");

@@ -44,6 +44,27 @@ __global__ void fine(int* x) { __syncthreads(); x[threadIdx.x] = 7; })");
   EXPECT_EQ(x[63], 7);
 }
 
+TEST_F(emulated_fault, barriers_of_one_line_are_two) {
+  const module_ptr m = compile(R"(__global__ void k(int* x) {
+  if (threadIdx.x % 2) __syncthreads(); else __syncthreads();
+}
+#define PAIR(a, b) if (threadIdx.x % 2) x[0] = __syncthreads_count(a); else x[0] = __syncthreads_count(b)
+__global__ void counted(int* x) { PAIR((threadIdx.x, 1), 2); }
+template <int n> __device__ int meet(int v) { ::__syncthreads(); return __syncthreads_or(v == n); }
+__global__ void fine(int* x) {
+  x[threadIdx.x] = 0; __syncthreads(); x[threadIdx.x] += threadIdx.x; __syncthreads(); int v = x[31 - threadIdx.x];
+  for (int k = 0; k < 3; ++k) { __syncthreads(); x[threadIdx.x] = v + meet<1>(k) ; __syncthreads(); }
+})");
+  std::vector<int> x(64);
+  const std::string text = fault_of(m, "k", {1}, {64}, 0, x.data());
+  EXPECT_TRUE(contains(text, "wait at different barriers")) << text;
+  EXPECT_TRUE(contains(text, "others at another __syncthreads of line 2")) << text;
+  const std::string counts = fault_of(m, "counted", {1}, {32}, 0, x.data());
+  EXPECT_TRUE(contains(counts, "others at another __syncthreads_count of line 5")) << counts;
+  run(m, "fine", {1}, {32}, 0, x.data());
+  EXPECT_EQ(x[3], 28);
+}
+
 TEST_F(emulated_fault, lanes_that_others_never_reach) {
   const module_ptr m = compile(R"(__global__ void alone(int* x) {
   if (threadIdx.x == 3) x[0] = __shfl_sync(0xffffffffu, 1, 0);

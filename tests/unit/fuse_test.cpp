@@ -91,4 +91,26 @@ TEST(fuse, a_string_kernel_with_options_runs_alone) {
   EXPECT_EQ(p.cuts[0].why, jit::cut_reason::options);
 }
 
+/// How often planning looks at a node when `n` statements read and write elements of four arrays here and there.
+std::uint64_t visits_of_statements(int n) {
+  const jit::statements_paused as_it_is;
+  std::vector<array> a;
+  for (int k = 0; k < 4; ++k) a.push_back(ones_of({64}));
+  std::uint32_t state = 1;
+  const auto random = [&](std::uint32_t below) { return static_cast<int>((state = state * 1664525 + 1013904223) >> 8) % static_cast<int>(below); };
+  for (int k = 0; k < n; ++k) {
+    const array x = a[static_cast<std::size_t>(random(4))], y = a[static_cast<std::size_t>(random(4))];
+    a[static_cast<std::size_t>(random(4))](random(64)) = x(random(64)) * 0.5f + y(random(64)) * 0.25f;
+  }
+  jit::options how;
+  how.max_operations = 64;
+  return plan_of(a, how).visits;
+}
+
+TEST(fuse, looks_at_nodes_in_proportion_to_the_program) {
+  const std::uint64_t few = visits_of_statements(200), many = visits_of_statements(800);
+  EXPECT_GT(few, 200u);
+  EXPECT_LT(many, 6 * few) << few;
+}
+
 }  // namespace

@@ -2,6 +2,7 @@
 #include "jit/engine.hpp"
 #include "jit/graph.hpp"
 #include "jit/typing.hpp"
+#include "runtime/host/stream.hpp"
 #include "runtime/module.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/counters.hpp"
@@ -28,7 +29,7 @@ const place here{"graph_test.cpp", "test", 1};
 /// A device in host memory that counts what it was asked to copy; launches nothing.
 class memory_device final : public runtime::device {
  public:
-  explicit memory_device(std::string name) : name_(std::move(name)) {}
+  explicit memory_device(std::string name) : name_(std::move(name)) { usual_.hold(); }
   runtime::device_kind kind() const override { return runtime::device_kind::cuda; }
   int ordinal() const override { return 0; }
   std::string name() const override { return name_; }
@@ -43,11 +44,17 @@ class memory_device final : public runtime::device {
   void launch(runtime::function&, std::span<void* const>, const runtime::launch_shape&) override {}
   std::unique_ptr<runtime::module> load_module(std::span<const std::byte>, const std::string&) override { return nullptr; }
   runtime::processor_facts processors() override { return {}; }
-  runtime::index_fault* fault_address() override { return nullptr; }
-  bool take_fault(runtime::index_fault&) override { return false; }
+  runtime::stream& default_stream() override { return usual_; }
+  std::unique_ptr<runtime::moment> make_moment(bool) override { return std::make_unique<runtime::clock_moment>(); }
 
  private:
+  std::unique_ptr<runtime::stream> new_stream(int priority) override {
+    return std::make_unique<runtime::prompt_stream>(*this, priority);
+  }
+  std::unique_ptr<runtime::stream> foreign_stream(void*) override { return new_stream(0); }
+
   std::string name_;
+  runtime::prompt_stream usual_{*this, 0};
 };
 
 memory_device& first() {

@@ -192,7 +192,7 @@ TEST(cpu_device, copies_large_and_small) {
 
 TEST(cpu_device, a_fault_is_taken_once) {
   runtime::device& d = runtime::cpu();
-  *d.fault_address() = {1, 2, 3, 4, 5, 6};
+  *d.fault_address() = {2, 2, 3, 4, 5, 6};
   runtime::index_fault f;
   ASSERT_TRUE(d.take_fault(f));
   EXPECT_EQ(f.ordinal, 2);

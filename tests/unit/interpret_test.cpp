@@ -225,7 +225,7 @@ TEST(interpret, bad_indices_read_zero_and_only_the_first_is_reported) {
   b.report_to(fault, 42);
   b.run();
   EXPECT_EQ(out, (doubles{10, 30, 0, 0, 30}));
-  EXPECT_EQ(fault.set, 1);
+  EXPECT_EQ(fault.set, 2);
   EXPECT_EQ(fault.ordinal, 0);
   EXPECT_EQ(fault.launch, 42);
   EXPECT_EQ(fault.index, 3);

@@ -1,7 +1,9 @@
 // Lowering: which views become plain strides, which dims merge, what enters a kernel's identity.
 #include "jit/cache/key.hpp"
+#include "jit/fold/trace_recorder.hpp"
 #include "jit/fuse.hpp"
 #include "jit/lower.hpp"
+#include "jit/planning.hpp"
 
 #include <gtest/gtest.h>
 #include <sinter/sinter.hpp>
@@ -118,6 +120,67 @@ TEST(lower, unaligned_memory_is_known_when_pointers_are_bound) {
   EXPECT_EQ(aligned_mask(a + 1), 3u);
   EXPECT_EQ(aligned_mask(a(range(1, 60)) + 1), 2u) << "the source starts in the middle of a vector";
   EXPECT_EQ(aligned_mask(b(all, range(0, 8)) + 1), 2u) << "rows of 9 floats are not all aligned";
+}
+
+/// Instructions of `n` loops, each of which begins with what the one before gives and reads it in its body, too.
+std::size_t instructions_of_loops(int n) {
+  array x = ramp({8});
+  for (int k = 0; k < n; ++k) x = for_loop(3, x, [&](const array& s) { return s * 2 + x; });
+  return lowered_of(x).ir.body.size();
+}
+
+TEST(lower, loops_that_read_each_other_are_there_once) {
+  const std::size_t few = instructions_of_loops(4), more = instructions_of_loops(8), many = instructions_of_loops(16);
+  EXPECT_EQ(many - more, 2 * (more - few));
+}
+
+TEST(lower, what_a_loop_has_from_around_is_outside_of_it) {
+  const array a = ramp({8}), b = ramp({8}) + 1;
+  const auto l = lowered_of(for_loop(3, a, [&](const array& s) { return for_loop(4, s, [&](const array& t) { return t * b; }); }));
+  const auto first_loop = std::ranges::find(l.ir.body, jit::op::loop, &jit::inst::code);
+  EXPECT_EQ(std::ranges::count(l.ir.body.begin(), first_loop, jit::op::load, &jit::inst::code), 2);
+  EXPECT_EQ(count_of(l.ir, jit::op::load), 2u);
+}
+
+/// `n` times the sum of both neighbours inside of an array: as many ways to the first values as 2 to the n-th.
+array neighbours(int n) {
+  const jit::statements_paused as_it_is;
+  array x = ramp({64});
+  for (int k = 0; k < n; ++k) {
+    const array before = x;
+    x(range(1, 63)) = before(range(0, 62)) + before(range(2, 64));
+  }
+  return x;
+}
+
+TEST(lower, gives_up_kernels_that_would_be_too_large) {
+  const array x = neighbours(24);
+  const jit::group all{.outputs = {{x.node(), x.node()}}};
+  jit::lowered l;
+  jit::lower(all, evaluated_only(), jit::options{}, true, l, true);
+  EXPECT_NE(l.oversized, nullptr);
+}
+
+TEST(lower, what_would_be_too_large_is_stored_in_between) {
+  const array x = neighbours(24);
+  jit::node* roots[] = {x.node()};
+  jit::planning p;
+  ASSERT_TRUE(p.run(roots, jit::options{}));
+  EXPECT_GT(p.groups.count, 1u);
+  for (std::size_t g = 0; g < p.groups.count; ++g) EXPECT_LT(p.lowered[g].ir.body.size(), 8192u);
+}
+
+TEST(lower, gpu_kernels_have_as_many_parameters_as_fit) {
+  const jit::statements_paused as_it_is;
+  array x = ramp({16});
+  eval(x);
+  for (int k = 0; k < 400; ++k) x = x * (1.0f + static_cast<float>(k)) + 0.5f * static_cast<float>(k);
+  const jit::group all{.outputs = {{x.node(), x.node()}}};
+  for (const bool for_cuda : {true, false}) {
+    jit::lowered l;
+    jit::lower(all, evaluated_only(), jit::options{}, for_cuda, l, true);
+    EXPECT_EQ(l.oversized != nullptr, for_cuda);
+  }
 }
 
 }  // namespace

@@ -165,7 +165,7 @@ extern "C" long long unsigned_index(unsigned long long x, long long size, bool* 
   EXPECT_FALSE(good);
   EXPECT_EQ(at(-6, 5, &good, &fault), 0);
   EXPECT_FALSE(good);
-  EXPECT_EQ(fault.set, 1);
+  EXPECT_EQ(fault.set, 2);
   EXPECT_EQ(fault.ordinal, 3);
   EXPECT_EQ(fault.launch, 7);
   EXPECT_EQ(fault.index, INT64_MAX);

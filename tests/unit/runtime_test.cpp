@@ -248,6 +248,19 @@ TEST(settings, raw_kernels_of_the_cpu_device) {
   EXPECT_EQ(told.size(), 1u);
 }
 
+TEST(settings, compiling_later_and_counters_at_the_end) {
+  variables.clear();
+  EXPECT_EQ(read().compile_mode, "");
+  EXPECT_FALSE(read().prints_statistics);
+  variables = {{"SINTER_COMPILE", "async"}, {"SINTER_STATS", "1"}};
+  EXPECT_EQ(read().compile_mode, "async");
+  EXPECT_TRUE(read().prints_statistics);
+  std::vector<std::string> told;
+  variables = {{"SINTER_COMPILE", "later"}};
+  EXPECT_EQ(read(&told).compile_mode, "");
+  EXPECT_EQ(told.size(), 1u);
+}
+
 TEST(settings, known_words_are_taken) {
   variables = {{"SINTER_LOG", "debug"},      {"SINTER_DUMP", "ir,source@row_*"}, {"SINTER_DEVICE", "cuda"},
                {"SINTER_THREADS", "3"},      {"SINTER_EXECUTOR", "interpreter"}, {"CUDA_PATH", "/opt/cuda"},

@@ -1,0 +1,154 @@
+#include "jit/library/gemm.hpp"
+
+#include "jit/engine.hpp"
+#include "runtime/backend.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace sinter::jit {
+
+namespace {
+
+/// One axis of the stacks, which a loop goes along: how far each operand moves.
+struct batch_axis {
+  std::int64_t extent, a, b, c;
+};
+
+/// The leading axes of the result with their strides; those of extent 1 left out, neighbours that are as good as one
+/// joined.
+std::vector<batch_axis> batch_axes(const memory_layout& a, const memory_layout& b, const shape& result) {
+  std::int64_t c_strides[max_rank];
+  contiguous_strides(result, c_strides);
+  const auto stride = [&](const memory_layout& x, int axis) {
+    const int own = axis - result.rank() + x.extents.rank();
+    return own < 0 || x.extents[own] == 1 ? 0 : x.strides[own];
+  };
+  std::vector<batch_axis> axes;
+  for (int k = 0; k < result.rank() - 2; ++k) {
+    if (result[k] == 1) continue;
+    const batch_axis now{result[k], stride(a, k), stride(b, k), c_strides[k]};
+    const auto follows = [&](std::int64_t outer, std::int64_t inner) { return outer == inner * now.extent; };
+    const batch_axis* last = axes.empty() ? nullptr : &axes.back();
+    const bool goes_on = last && follows(last->a, now.a) && follows(last->b, now.b) && follows(last->c, now.c);
+    if (goes_on) axes.back() = {last->extent * now.extent, now.a, now.b, now.c};
+    else axes.push_back(now);
+  }
+  return axes;
+}
+
+/// A stack on the left times one matrix on the right is one taller matrix, when its rows go on alike.
+void join_rows(std::vector<batch_axis>& axes, std::int64_t& rows, std::int64_t row_stride, std::int64_t columns) {
+  while (!axes.empty()) {
+    const batch_axis& last = axes.back();
+    if (last.b != 0 || last.a != rows * row_stride || last.c != rows * columns) return;
+    rows *= last.extent;
+    axes.pop_back();
+  }
+}
+
+class gemm_call final : public library_call {
+ public:
+  gemm_call(dtype type, const shape& result, const shape& extents, std::int64_t depth, runtime::device_kind where)
+      : type_(type), result_(result), extents_(extents), depth_(depth), where_(where) {}
+
+  std::string_view name() const override { return where_ == runtime::device_kind::cuda ? "cuBLAS" : "BLAS"; }
+  std::string describe() const override {
+    const int rank = result_.rank();
+    shape stack;
+    for (int k = 0; k + 2 < rank; ++k) stack.append(result_[k]);
+    std::string text = fmt::format("library: {} gemm {}, [{}, {}] x [{}, {}]", name(), sinter::to_string(type_),
+                                   result_[rank - 2], depth_, depth_, result_[rank - 1]);
+    return rank == 2 ? text : text + fmt::format(" for each of {}", sinter::to_string(stack));
+  }
+  std::vector<output> outputs() const override { return {{type_, extents_}}; }
+
+  bool takes(std::size_t, const memory_layout& x) const override {
+    const int rank = x.extents.rank();
+    blas_matrix m;
+    return is_blas_matrix(x.extents[rank - 2], x.extents[rank - 1], x.strides[rank - 2], x.strides[rank - 1], m) &&
+           m.stride <= std::numeric_limits<int>::max();
+  }
+
+  void start(library_run& r) const override {
+    const std::vector<blas_product> all = plan_products(r.inputs[0].layout, r.inputs[1].layout, result_);
+    if (r.where.kind() == runtime::device_kind::cuda) start_cublas_products(all, r);
+    else start_host_products(all, r);
+  }
+
+ private:
+  dtype type_;
+  shape result_, extents_;  ///< [.., n, m]; the same elements as they are given
+  std::int64_t depth_;
+  runtime::device_kind where_;
+};
+
+}  // namespace
+
+bool is_blas_matrix(std::int64_t rows, std::int64_t columns, std::int64_t row_stride, std::int64_t column_stride,
+                    blas_matrix& out) {
+  const auto fits = [](std::int64_t outer_extent, std::int64_t inner_extent, std::int64_t outer, std::int64_t inner) {
+    return (inner == 1 || inner_extent == 1) && (outer >= std::max<std::int64_t>(inner_extent, 1) || outer_extent == 1);
+  };
+  out.transposed = !fits(rows, columns, row_stride, column_stride);
+  if (out.transposed && !fits(columns, rows, column_stride, row_stride)) return false;
+  const std::int64_t least = std::max<std::int64_t>(out.transposed ? rows : columns, 1);
+  const bool single = (out.transposed ? columns : rows) == 1;
+  out.stride = single ? least : out.transposed ? column_stride : row_stride;
+  return true;
+}
+
+std::vector<blas_product> plan_products(const memory_layout& a, const memory_layout& b, const shape& result) {
+  const int rank = result.rank(), a_rank = a.extents.rank(), b_rank = b.extents.rank();
+  blas_product p;
+  p.n = result[rank - 2];
+  p.m = result[rank - 1];
+  p.k = a.extents[a_rank - 1];
+  std::vector<batch_axis> axes = batch_axes(a, b, result);
+  join_rows(axes, p.n, a.strides[a_rank - 2], p.m);
+  SINTER_CHECK(is_blas_matrix(p.n, p.k, a.strides[a_rank - 2], a.strides[a_rank - 1], p.a) &&
+               is_blas_matrix(p.k, p.m, b.strides[b_rank - 2], b.strides[b_rank - 1], p.b));
+  p.c.stride = std::max<std::int64_t>(p.m, 1);
+  // The longest axis is one call's; libraries don't step backwards.
+  const auto by_length = [](const batch_axis& x, const batch_axis& y) {
+    const bool x_steps = x.a >= 0 && x.b >= 0, y_steps = y.a >= 0 && y.b >= 0;
+    return x_steps != y_steps ? y_steps : x.extent < y.extent;
+  };
+  if (const auto longest = std::ranges::max_element(axes, by_length);
+      longest != axes.end() && longest->a >= 0 && longest->b >= 0) {
+    p.count = longest->extent;
+    p.a.next = longest->a, p.b.next = longest->b, p.c.next = longest->c;
+    axes.erase(longest);
+  }
+  std::vector<blas_product> all{p};
+  for (const batch_axis& axis : axes) {
+    const std::size_t before = all.size();
+    for (std::int64_t step = 1; step < axis.extent; ++step)
+      for (std::size_t j = 0; j < before; ++j) {
+        all.push_back(all[j]);
+        all.back().a.offset += step * axis.a;
+        all.back().b.offset += step * axis.b;
+        all.back().c.offset += step * axis.c;
+      }
+  }
+  return all;
+}
+
+std::string gemm_absence(runtime::device& d, dtype type, std::int64_t longest) {
+  return d.kind() == runtime::device_kind::cuda ? cublas_absence(type, longest) : host_blas_absence(type, longest);
+}
+
+node_ref record_gemm(node* a, node* b, const shape& batch, const shape& extents, runtime::device& where,
+                     const place& at) {
+  shape result = batch;
+  result.append(a->extents[a->extents.rank() - 2]);
+  result.append(b->extents[b->extents.rank() - 1]);
+  const std::int64_t depth = a->extents[a->extents.rank() - 1];
+  node* const operands[] = {a, b};
+  auto call = std::make_shared<const gemm_call>(a->type, result, extents, depth, where.kind());
+  return std::move(record_library_call(std::move(call), operands, where, at).front());
+}
+
+}  // namespace sinter::jit
