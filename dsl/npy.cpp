@@ -1,5 +1,6 @@
 #include "dsl/npy.hpp"
 
+#include "dsl/npy_internal.hpp"
 #include "dsl/shape_ops.hpp"
 #include "jit/engine.hpp"
 
@@ -10,21 +11,15 @@
 #include <atomic>
 #include <bit>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <memory>
+#include <utility>
 
 namespace sinter {
 
 namespace {
 
 constexpr std::string_view magic = "\x93NUMPY";
-
-struct file_closer {
-  void operator()(std::FILE* f) const { std::fclose(f); }
-};
-using file = std::unique_ptr<std::FILE, file_closer>;
 
 struct npy_header {
   dtype type = f64;
@@ -33,36 +28,27 @@ struct npy_header {
   shape extents;
 };
 
-/// Where a message belongs: which file, which line of the user's program.
-struct context {
-  const std::string& path;
-  const place& at;
-  [[noreturn]] void fail(std::string_view what, std::string_view hint = {}) const {
-    throw_io_error(fmt::format("{}: {}", path, what), at, hint);
-  }
-};
-
 /// Reads the header's text, a Python dictionary: {'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }
 class header_parser {
  public:
-  header_parser(std::string_view text, const context& where_from) : text_(text), context_(where_from) {}
+  header_parser(std::string_view text, const file_context& where_from) : text_(text), context_(where_from) {}
 
   npy_header parse() {
     expect('{');
     while (!accept('}')) {
       const std::string key = quoted();
       expect(':');
-      if (key == "descr") descr();
-      else if (key == "fortran_order") header_.fortran = truth();
-      else if (key == "shape") extents();
+      if (key == "descr") once(has_descr_), descr();
+      else if (key == "fortran_order") once(has_order_), header_.fortran = truth();
+      else if (key == "shape") once(has_shape_), extents();
       else context_.fail(fmt::format("the header has an unknown key '{}'", key));
-      if (++seen_ > 3) context_.fail("the header repeats a key");
       if (!accept(',')) {
         expect('}');
         break;
       }
     }
-    if (!has_descr_ || !has_shape_ || seen_ != 3) context_.fail("the header lacks descr, fortran_order or shape");
+    if (!has_descr_ || !has_order_ || !has_shape_) context_.fail("the header lacks descr, fortran_order or shape");
+    if (peek() != '\0' || next_ < text_.size()) context_.fail("the header goes on after its end");
     return header_;
   }
 
@@ -82,6 +68,10 @@ class header_parser {
   }
   void expect(char c) {
     if (!accept(c)) malformed();
+  }
+
+  void once(bool& has) {
+    if (std::exchange(has, true)) context_.fail("the header repeats a key");
   }
 
   std::string quoted() {
@@ -106,9 +96,11 @@ class header_parser {
   }
 
   void descr() {
-    has_descr_ = true;
-    if (peek() == '[' || peek() == '(')
-      context_.fail("it holds records (a structured dtype), which arrays can't", "save its fields one by one");
+    if (peek() == '[' || peek() == '(') {
+      const std::string_view fields = text_.substr(next_, std::min(text_.find("'fort", next_), next_ + 60) - next_);
+      context_.fail(fmt::format("it holds records, which arrays can't: the structured dtype {}", fields),
+                    "save its fields one by one");
+    }
     const std::string d = quoted();
     if (d.size() < 2) malformed();
     const char order = d[0];
@@ -137,7 +129,6 @@ class header_parser {
   }
 
   void extents() {
-    has_shape_ = true;
     header_.extents = {};
     expect('(');
     while (!accept(')')) {
@@ -165,42 +156,35 @@ class header_parser {
 
  private:
   std::string_view text_;
-  const context& context_;
+  const file_context& context_;
   std::size_t next_ = 0;
-  int seen_ = 0;
-  bool has_descr_ = false, has_shape_ = false;
+  bool has_descr_ = false, has_order_ = false, has_shape_ = false;
   npy_header header_;
 };
 
-void read_bytes(std::FILE* f, void* to, std::size_t bytes, const context& c) {
-  if (bytes == 0 || std::fread(to, 1, bytes, f) == bytes) return;
-  c.fail(std::ferror(f) ? fmt::format("can't be read: {}", std::strerror(errno)) : "the file is truncated");
-}
-
-/// The whole header; leaves `f` at the first value and `left` bytes after it.
-npy_header read_header(std::FILE* f, std::uintmax_t& left, const context& c) {
+/// The whole header; leaves `from` at the first value.
+npy_header read_header(byte_source& from) {
+  const file_context& c = from.context;
   unsigned char start[12];
-  if (left < 10) c.fail("it is too short for a .npy file");
-  read_bytes(f, start, 10, c);
+  if (from.left() < 10) c.fail("it is too short for a .npy file");
+  from.read(start, 10);
   if (std::memcmp(start, magic.data(), magic.size()) != 0) c.fail("it is not a .npy file (wrong magic)");
   const int version = start[6];
-  if (version < 1 || version > 3) c.fail(fmt::format("format version {}.{} is unknown", version, start[7]));
-  std::uintmax_t length = start[8] + 256u * start[9], before = 10;
+  if (version < 1 || version > 3 || start[7] != 0)
+    c.fail(fmt::format("format version {}.{} is unknown", version, start[7]));
+  std::uint64_t length = start[8] + 256u * start[9];
   if (version > 1) {
-    if (left < 12) c.fail("the file is truncated");
-    read_bytes(f, start + 10, 2, c);
-    length += (start[10] + 256u * start[11]) * std::uintmax_t{65536};
-    before = 12;
+    from.read(start + 10, 2);
+    length += (start[10] + 256u * start[11]) * std::uint64_t{65536};
   }
-  if (length > left - before) c.fail("the file is truncated: its header is longer than the file");
+  if (length > from.left()) c.fail("the file is truncated: its header is longer than the file");
   std::string text(static_cast<std::size_t>(length), '\0');
-  read_bytes(f, text.data(), text.size(), c);
-  left -= before + length;
+  from.read(text.data(), text.size());
   return header_parser(text, c).parse();
 }
 
 /// The bytes `h` asks for, checked against what the file has before anything is allocated.
-std::size_t checked_size(const npy_header& h, std::uintmax_t left, const context& c) {
+std::size_t checked_size(const npy_header& h, std::uint64_t left, const file_context& c) {
   auto bytes = static_cast<std::uint64_t>(size_of(h.type));
   for (std::int64_t n : h.extents)
     if (n == 0) return 0;
@@ -219,7 +203,7 @@ void swap_bytes(std::vector<unsigned char>& values, dtype type) {
   for (auto p = values.begin(); p != values.end(); p += width) std::reverse(p, p + width);
 }
 
-std::string header_text(const array& x) {
+std::string dictionary_of(const array& x) {
   const bool little = std::endian::native == std::endian::little;
   std::string extents;
   for (std::int64_t n : x.extents()) extents += fmt::format("{}{}", extents.empty() ? "" : ", ", n);
@@ -243,46 +227,104 @@ std::string temporary_name(const std::string& path) {
 
 }  // namespace
 
-array load_npy(const std::string& path, place at) {
-  const context c{path, at};
+void file_context::fail(std::string_view what, std::string_view hint) const {
+  throw_io_error(fmt::format("{}: {}", path, what), at, hint);
+}
+
+file_handle open_for_reading(const file_context& c, std::uint64_t& size) {
   std::error_code problem;
-  std::uintmax_t left = std::filesystem::file_size(path, problem);
+  size = std::filesystem::file_size(c.path, problem);
   if (problem) c.fail(fmt::format("can't be read: {}", problem.message()));
-  const file f(std::fopen(path.c_str(), "rb"));
+  file_handle f(std::fopen(c.path.c_str(), "rb"));
   if (!f) c.fail(fmt::format("can't be opened: {}", std::strerror(errno)));
-  const npy_header h = read_header(f.get(), left, c);
-  std::vector<unsigned char> values(checked_size(h, left, c));
-  read_bytes(f.get(), values.data(), values.size(), c);
+  return f;
+}
+
+void read_exactly(std::FILE* f, void* to, std::size_t bytes, const file_context& c) {
+  if (bytes == 0 || std::fread(to, 1, bytes, f) == bytes) return;
+  c.fail(std::ferror(f) ? fmt::format("can't be read: {}", std::strerror(errno)) : "the file is truncated");
+}
+
+void byte_source::read(void* to, std::size_t bytes) {
+  if (bytes > left_) context.fail("the file is truncated");
+  left_ -= bytes;
+  if (bytes > 0) fetch(to, bytes);
+}
+
+new_file::new_file(const file_context& c)
+    : context_(c), name_(temporary_name(c.path)), file_(std::fopen(name_.c_str(), "wbx")) {
+  if (!file_) fail();
+}
+
+new_file::~new_file() {
+  if (!file_) return;
+  file_.reset();
+  std::remove(name_.c_str());
+}
+
+void new_file::write(const void* from, std::size_t bytes) {
+  if (bytes > 0 && std::fwrite(from, 1, bytes, file_.get()) != bytes) fail();
+  written_ += bytes;
+}
+
+void new_file::commit() {
+  if (std::fclose(file_.release()) == 0 && std::rename(name_.c_str(), context_.path.c_str()) == 0) return;
+  const int reason = errno;
+  std::remove(name_.c_str());
+  errno = reason;
+  fail();
+}
+
+void new_file::fail() const { context_.fail(fmt::format("can't be written: {}", std::strerror(errno))); }
+
+array read_npy(byte_source& from) {
+  const file_context& c = from.context;
+  const npy_header h = read_header(from);
+  std::vector<unsigned char> values(checked_size(h, from.left(), c));
+  from.read(values.data(), values.size());
   if (h.swapped) swap_bytes(values, h.type);
   if (h.type == boolean)
     for (unsigned char& b : values) b = b != 0;
-  if (!h.fortran || h.extents.rank() < 2) return array(values.data(), h.type, h.extents, at);
+  if (!h.fortran || h.extents.rank() < 2) return array(values.data(), h.type, h.extents, c.at);
   shape reversed;
   for (int k = h.extents.rank(); k-- > 0;) reversed.append(h.extents[k]);
-  return transpose(array(values.data(), h.type, reversed, at), {}, at);
+  return transpose(array(values.data(), h.type, reversed, c.at), {}, c.at);
+}
+
+std::string npy_header_of(const array& x) {
+  const std::string text = dictionary_of(x);
+  std::string header(magic);
+  header += {'\1', '\0', static_cast<char>(text.size() & 255), static_cast<char>(text.size() >> 8)};
+  return header + text;
+}
+
+std::vector<unsigned char> npy_values_of(const array& x, const place& at) {
+  std::vector<unsigned char> values(static_cast<std::size_t>(x.size() * size_of(x.type())));
+  jit::read(x.node(), values.data(), values.size(), at);
+  return values;
+}
+
+void check_numpy_has(dtype type, std::string_view function, const place& at) {
+  if (type == bf16)
+    throw_type_error(fmt::format("{}: NumPy has no bfloat16", function), at, "x.astype(f32) keeps every value");
+}
+
+array load_npy(const std::string& path, place at) {
+  const file_context c{path, at};
+  std::uint64_t size = 0;
+  const file_handle f = open_for_reading(c, size);
+  file_source from(f.get(), size, c);
+  return read_npy(from);
 }
 
 void save_npy(const std::string& path, const array& x, place at) {
-  const context c{path, at};
-  if (x.type() == bf16) throw_type_error("save_npy: NumPy has no bfloat16", at, "x.astype(f32) keeps every value");
-  std::vector<unsigned char> values(static_cast<std::size_t>(x.size() * size_of(x.type())));
-  jit::read(x.node(), values.data(), values.size(), at);
-  const std::string text = header_text(x);
-  const unsigned char version[] = {1, 0, static_cast<unsigned char>(text.size() & 255),
-                                   static_cast<unsigned char>(text.size() >> 8)};
-  const std::string temporary = temporary_name(path);
-  file f(std::fopen(temporary.c_str(), "wbx"));
-  if (!f) c.fail(fmt::format("can't be written: {}", std::strerror(errno)));
-  const auto put = [&](const void* from, std::size_t bytes) {
-    return bytes == 0 || std::fwrite(from, 1, bytes, f.get()) == bytes;
-  };
-  bool done = put(magic.data(), magic.size()) && put(version, sizeof version) && put(text.data(), text.size()) &&
-              put(values.data(), values.size());
-  done = std::fclose(f.release()) == 0 && done && std::rename(temporary.c_str(), path.c_str()) == 0;
-  if (done) return;
-  const int reason = errno;
-  std::remove(temporary.c_str());
-  c.fail(fmt::format("can't be written: {}", std::strerror(reason)));
+  const file_context c{path, at};
+  check_numpy_has(x.type(), "save_npy", at);
+  const std::vector<unsigned char> values = npy_values_of(x, at);
+  new_file f(c);
+  f.write(npy_header_of(x));
+  f.write(values.data(), values.size());
+  f.commit();
 }
 
 }  // namespace sinter

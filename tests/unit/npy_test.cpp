@@ -116,6 +116,10 @@ TEST_F(npy, malformed_files_are_refused_with_the_reason) {
   refuse("{'descr': '<f8', 'fortran_order': Maybe, 'shape': (1,)}", "malformed");
   refuse("{'descr': '<f8', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)}", "more than 16 axes");
   refuse("{'descr': '<f8", "malformed");
+  refuse("{'descr': [('mass', '<f4'), ('at', '<f8')], 'fortran_order': False, 'shape': (1,), }", "('mass', '<f4'), ('at',");
+  refuse("{'descr': '<f8', 'shape': (1,), 'shape': (1,), }", "repeats a key");
+  refuse("{'descr': '<f8', 'fortran_order': False, 'shape': (1,), } + 1", "goes on after its end");
+  refuse("{'descr': '<f8', 'fortran_order': False, 'shape': (1,)} }", "goes on after its end");
   refuse("", "malformed");
 }
 
@@ -130,6 +134,8 @@ TEST_F(npy, every_truncation_is_an_error) {
   expect_error<io_error>([&] { load_npy(path); }, "wrong magic");
   write("{}", "", '\11');
   expect_error<io_error>([&] { load_npy(path); }, "version 9.0 is unknown");
+  write(std::string("\x93NUMPY\1\1\0\0", 10));
+  expect_error<io_error>([&] { load_npy(path); }, "version 1.1 is unknown");
 }
 
 TEST_F(npy, failed_saves_leave_the_old_file) {
