@@ -5,6 +5,7 @@
 #include "dsl/record_internal.hpp"
 #include "jit/engine.hpp"
 #include "jit/fold/trace_recorder.hpp"
+#include "jit/graph_internal.hpp"
 #include "jit/transfers.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/stream.hpp"
@@ -81,7 +82,12 @@ device array::device() const {
 
 array array::astype(dtype type, place at) const { return convert(*this, type, at); }
 
-array array::to(const sinter::device& d, place at) const { return wrap(jit::move_to(node(), d.impl(), at)); }
+array array::to(const sinter::device& d, place at) const {
+  // What needs no device's memory may be part of any expression, but by itself is computed where arrays live by default.
+  jit::node* const n = node();
+  if (!jit::owner_of(n) && &d.impl() != &runtime::default_device()) jit::evaluate({&n, 1}, at);
+  return wrap(jit::move_to(n, d.impl(), at));
+}
 
 // ---- Reading ----
 

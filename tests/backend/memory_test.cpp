@@ -60,10 +60,12 @@ TEST(memory, info_follows_arrays) {
 }
 
 TEST(memory, trimming_gives_back_what_is_cached) {
-  { const array a = filled(8, 1); }
+  // CUDA keeps whole blocks of 32 MiB that small arrays share.
+  const std::int64_t size = default_device().is_cuda() ? 256 : 8;
+  { const array a = filled(size, 1); }
   synchronize();
   trim_memory();
-  EXPECT_LT(memory_info().cached, 8 * mib);  // allocators may hold on to parts of what small arrays share
+  EXPECT_LT(memory_info().cached, static_cast<std::size_t>(size) * mib / (default_device().is_cuda() ? 4 : 1));
   const array a = filled(8, 3);
   EXPECT_EQ(a(7, -1).item<float>(), 3.0f);
 }
