@@ -3,6 +3,8 @@
 #include "runtime/error.hpp"
 #include "runtime/stream.hpp"
 
+#include <new>
+
 namespace sinter::runtime {
 namespace {
 
@@ -10,6 +12,10 @@ struct foreign_buffer : buffer {
   bool writable = false;
   void (*give_back)(void*) = nullptr;
   void* context = nullptr;
+
+  // Not from the pool of plain buffers, which are smaller.
+  static void* operator new(std::size_t bytes) { return ::operator new(bytes); }
+  static void operator delete(void* memory) noexcept { ::operator delete(memory); }
 };
 
 }  // namespace
