@@ -60,9 +60,8 @@ array from_pointer(const void* data, dtype type, const shape& extents, const imp
 
 void check_span(std::size_t count, const shape& extents, const place& at) {
   if (count < static_cast<std::uint64_t>(checked_bytes(extents, boolean)))
-    throw_shape_error(fmt::format("from_span: {} values for shape {} ({} elements)", count, to_string(extents),
-                                  extents.size()),
-                      at);
+    throw_shape_error(
+        fmt::format("from_span: {} values for shape {} ({} elements)", count, to_string(extents), extents.size()), at);
 }
 
 // ---- Out ----
@@ -133,11 +132,11 @@ std::int64_t stream_number(const device& d) { return runtime::stream_number(d.im
 namespace {
 
 std::string typestr_of(dtype t) {
-  const char letter = t == boolean                           ? 'b'
-                      : is_complex(t)                        ? 'c'
-                      : is_real(t)                           ? 'f'
-                      : kind_of(t) == kind::signed_integer   ? 'i'
-                                                             : 'u';
+  const char letter = t == boolean                         ? 'b'
+                      : is_complex(t)                      ? 'c'
+                      : is_real(t)                         ? 'f'
+                      : kind_of(t) == kind::signed_integer ? 'i'
+                                                           : 'u';
   const char order = size_of(t) == 1 ? '|' : std::endian::native == std::endian::little ? '<' : '>';
   return fmt::format("{}{}{}", order, letter, size_of(t));
 }

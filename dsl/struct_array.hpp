@@ -59,8 +59,7 @@ auto fields_of() {
   return boost::hana::unpack(boost::hana::accessors<T>(), [](auto... member) {
     static T one{};
     return std::array<struct_field, sizeof...(member)>{struct_field{
-        name_of<decltype(member)>(),
-        dtype_of<std::remove_cvref_t<decltype(boost::hana::second(member)(one))>>,
+        name_of<decltype(member)>(), dtype_of<std::remove_cvref_t<decltype(boost::hana::second(member)(one))>>,
         static_cast<std::size_t>(reinterpret_cast<const char*>(&boost::hana::second(member)(one)) -
                                  reinterpret_cast<const char*>(&one))}...};
   });
@@ -114,8 +113,8 @@ Arrays from_structs(std::span<const T> records, place at = place::here()) {
   return structs::assembled<Arrays>(structs::copied(records.data(), count, {fields, sizeof(T)}, at), fields);
 }
 
-/// The columns of x, [n, k], as a struct of arrays, [n] each: memory of float4, say. Views; lazy. shape_error unless k is
-/// the number of members.
+/// The columns of x, [n, k], as a struct of arrays, [n] each: memory of float4, say. Views; lazy. shape_error unless k
+/// is the number of members.
 template <structs::adapted Arrays>
 Arrays from_columns(const array& x, place at = place::here()) {
   constexpr auto names = structs::names<Arrays>();
@@ -124,8 +123,9 @@ Arrays from_columns(const array& x, place at = place::here()) {
   return structs::assembled<Arrays>(structs::columns(x, names.size(), at), fields);
 }
 
-/// n structs of arrays, [n] each: evaluates in one launch, copies to the host and waits. Members that T doesn't have are
-/// left out, padding is zero. type_error for arrays of another dtype than the member's, shape_error for other shapes.
+/// n structs of arrays, [n] each: evaluates in one launch, copies to the host and waits. Members that T doesn't have
+/// are left out, padding is zero. type_error for arrays of another dtype than the member's, shape_error for other
+/// shapes.
 template <structs::adapted T, structs::adapted Arrays>
 std::vector<T> to_structs(const Arrays& from, place at = place::here()) {
   static_assert(structs::names_all_of<T, Arrays>(), "every member is named as an array is");

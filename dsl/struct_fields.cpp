@@ -76,8 +76,9 @@ std::vector<array> borrowed(void* records, std::int64_t count, const layout& s, 
     throw_type_error("struct_view: views of structs have no strides of their own, and aren't written in place", at,
                      "to_structs makes new structs");
   for (const struct_field& f : s.fields)  // every member's alignment divides the struct's: one address tells
-    if (reinterpret_cast<std::uintptr_t>(records) % static_cast<std::uintptr_t>(
-                                                        is_complex(f.type) ? size_of(f.type) / 2 : size_of(f.type)) != 0)
+    if (reinterpret_cast<std::uintptr_t>(records) %
+            static_cast<std::uintptr_t>(is_complex(f.type) ? size_of(f.type) / 2 : size_of(f.type)) !=
+        0)
       throw_type_error(fmt::format("struct_view: the address {} is not aligned for member {} of {}", records, f.name,
                                    to_string(f.type)),
                        at);
@@ -106,8 +107,7 @@ std::int64_t common_length(std::span<const array> fields, const layout& s, const
     check_type(fields[k], s.fields[k], at);
     if (fields[k].rank() != 1 || fields[k].size() != fields[0].size())
       throw_shape_error(fmt::format("structs: member {} has shape {}, member {} {}", s.fields[k].name,
-                                    to_string(fields[k].extents()), s.fields[0].name,
-                                    to_string(fields[0].extents())),
+                                    to_string(fields[k].extents()), s.fields[0].name, to_string(fields[0].extents())),
                         at, "each array has one axis, and all have the same length");
   }
   return fields.empty() ? 0 : fields[0].size();

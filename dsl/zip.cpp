@@ -53,7 +53,8 @@ class number_writer {
 };
 
 void read_at(std::FILE* f, std::uint64_t offset, void* to, std::size_t bytes, const file_context& c) {
-  if (fseeko(f, static_cast<off_t>(offset), SEEK_SET) != 0) c.fail(fmt::format("can't be read: {}", std::strerror(errno)));
+  if (fseeko(f, static_cast<off_t>(offset), SEEK_SET) != 0)
+    c.fail(fmt::format("can't be read: {}", std::strerror(errno)));
   read_exactly(f, to, bytes, c);
 }
 
@@ -72,7 +73,8 @@ std::uint64_t find_end(std::FILE* f, std::uint64_t size, std::vector<unsigned ch
     if (r.u32() != end_mark) continue;
     r.skip(16);
     if (r.u16() != most - k - end_size) continue;
-    record.assign(tail.begin() + static_cast<std::ptrdiff_t>(k), tail.begin() + static_cast<std::ptrdiff_t>(k + end_size));
+    record.assign(tail.begin() + static_cast<std::ptrdiff_t>(k),
+                  tail.begin() + static_cast<std::ptrdiff_t>(k + end_size));
     return size - most + k;
   }
   c.fail("it is not a ZIP archive, or truncated: its directory is missing", "a file of one array is read by load_npy");
@@ -214,9 +216,10 @@ struct inflate_stream {
 
 /// What is needed of zlib, opened when first needed.
 struct zlib_entries {
-  runtime::library library{"zlib", {"libz.so.1"}, "zlib1g (Debian, Ubuntu)", {"inflateInit2_", "inflate", "inflateEnd"}};
-  int (*init)(inflate_stream*, int window_bits, const char* version, int stream_size) =
-      library.find<int(inflate_stream*, int, const char*, int)>("inflateInit2_");
+  runtime::library library{
+      "zlib", {"libz.so.1"}, "zlib1g (Debian, Ubuntu)", {"inflateInit2_", "inflate", "inflateEnd"}};
+  int (*init)(inflate_stream*, int window_bits, const char* version,
+              int stream_size) = library.find<int(inflate_stream*, int, const char*, int)>("inflateInit2_");
   int (*inflate)(inflate_stream*, int flush) = library.find<int(inflate_stream*, int)>("inflate");
   int (*end)(inflate_stream*) = library.find<int(inflate_stream*)>("inflateEnd");
 };
@@ -266,7 +269,8 @@ zip_source::zip_source(std::FILE* f, std::uint64_t archive_size, const zip_membe
   r.skip(22);
   const std::uint64_t name = r.u16(), start = m.header_at + local_size + name + r.u16();
   if (start > archive_size || m.packed > archive_size - start) c.fail("the archive is truncated");
-  if (fseeko(f, static_cast<off_t>(start), SEEK_SET) != 0) c.fail(fmt::format("can't be read: {}", std::strerror(errno)));
+  if (fseeko(f, static_cast<off_t>(start), SEEK_SET) != 0)
+    c.fail(fmt::format("can't be read: {}", std::strerror(errno)));
   if (m.method == deflated) inflater_ = std::make_unique<inflater>(m.packed, c);
 }
 

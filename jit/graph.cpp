@@ -422,7 +422,9 @@ node_ref make_convert(node* source, dtype type, const place& at) {
 }
 
 node_ref move_to(node* source, runtime::device& d, const place& at) {
-  if (runtime::device* from = owner_of(source); !from || from == &d) return node_ref::share(source);
+  // What needs no device's memory is computed where arrays live by default.
+  runtime::device* const from = owner_of(source);
+  if (from == &d || (!from && &d == &runtime::default_device())) return node_ref::share(source);
   const auto bytes = static_cast<std::size_t>(checked_bytes(source->extents, source->type));
   evaluate({&source, 1}, at);
   const reference<runtime::buffer> have = reference<runtime::buffer>::share(source->values());

@@ -3,8 +3,6 @@
 #include "runtime/error.hpp"
 #include "runtime/stream.hpp"
 
-#include <new>
-
 namespace sinter::runtime {
 namespace {
 
@@ -13,7 +11,7 @@ struct foreign_buffer : buffer {
   void (*give_back)(void*) = nullptr;
   void* context = nullptr;
 
-  // Not from the pool of plain buffers, which are smaller.
+  // The pool of buffers has room for those alone.
   static void* operator new(std::size_t bytes) { return ::operator new(bytes); }
   static void operator delete(void* memory) noexcept { ::operator delete(memory); }
 };

@@ -2,6 +2,8 @@
 #include "dsl/compile.hpp"
 
 #include "dsl/raw_kernel.hpp"
+#include "dsl/sort.hpp"
+#include "dsl/stream.hpp"
 #include "dsl/struct_state.hpp"
 #include "tests/backend/expect.hpp"
 
@@ -140,6 +142,37 @@ TEST(compile, string_and_raw_kernels) {
   const array x = evaluated(ramp(100)), y = evaluated(ramp(100) * 3);
   same_compiled(f, x, y);
   EXPECT_TRUE(equals(y, from_device(ramp(100) * 3)));
+}
+
+TEST(compile, products_and_sorts_of_libraries) {
+  const array a = evaluated(reshape(ramp(6000), {60, 100}) * 0.001f), b = evaluated(reshape(ramp(4000), {100, 40}));
+  const auto f = [](array x, array y) { return matmul(x + 1, transpose(transpose(y) * 2)) - matmul(x, y); };
+  auto step = compile(f);
+  for (int k = 0; k < 3; ++k)
+    EXPECT_TRUE(equals(step(a, b), from_device(f(a, b)), {.rtol = 1e-5, .atol = 1e-2})) << k;
+  EXPECT_EQ(step.recordings(), 1u);
+  const auto ordered = [](array x) { return sort(x * -1) + 1; };
+  same_compiled(ordered, ramp(5000));
+  auto sorts = compile([](array x) { return sort(transpose(x)); });
+  for (int k = 1; k < 3; ++k) {
+    const array x = evaluated(reshape(ramp(600) * static_cast<float>(-k), {20, 30}));
+    EXPECT_TRUE(equals(sorts(x), from_device(sort(evaluated(transpose(x))))));
+  }
+}
+
+TEST(compile, replays_on_another_stream_wait_for_their_arguments) {
+  auto step = compile([](array x) { return cumsum(x * 2) + sum(x); });
+  const stream work, other;
+  for (int k = 0; k < 6; ++k) {
+    array x;
+    {
+      const scoped_stream on(work);
+      x = evaluated(ramp(20000, f64) + k);
+    }
+    const scoped_stream on(other);
+    const array y = step(x);
+    EXPECT_EQ(y(0).item<double>(), 199990000.0 + 20002.0 * k);
+  }
 }
 
 // ---- Arguments and results ----

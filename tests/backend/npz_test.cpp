@@ -140,8 +140,7 @@ TEST(npz, damaged_archives_are_refused) {
       write(wrong);
       try {
         load_npz(path);
-      } catch (const error&) {
-      }
+      } catch (const error&) {}
     }
   }
   std::string wrong = contents(data_file("stored.npz"));

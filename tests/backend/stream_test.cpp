@@ -285,9 +285,10 @@ TEST(stream, work_of_another_one_goes_on_meanwhile) {
   warm_up();
   const stream busy, b;
   array last;
+  EXPECT_TRUE(equals(array(std::vector<std::uint32_t>(1000, 3), {1000}) + std::uint32_t{1}, all_of(1000, 4)));  // compiles
   {
     const scoped_stream on(busy);
-    for (std::uint32_t k = 0; k < 20; ++k) last = slow(k);  // a second
+    for (std::uint32_t k = 0; k < 20; ++k) last = slow(k);  // much longer than what follows
   }
   {
     const scoped_stream on(b);

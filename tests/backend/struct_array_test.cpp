@@ -1,6 +1,6 @@
 // Arrays of structs as structs of arrays and back: equal and mixed members, padding, views without copies.
-#include "dsl/complex.hpp"
 #include "dsl/struct_array.hpp"
+#include "dsl/complex.hpp"
 #include "tests/backend/expect.hpp"
 
 #include <cstring>
@@ -111,7 +111,8 @@ TEST(struct_array, padding_is_skipped_and_written_as_zeros) {
   const std::vector<spaced> list{{1}, {2}, {3}};
   const auto s = from_structs<values_only>(std::span<const spaced>(list));
   EXPECT_EQ(s.value.to_vector<float>(), (std::vector<float>{1, 2, 3}));
-  EXPECT_TRUE(equals(to_columns<spaced>(s), host_array(std::vector<float>{1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0}, {3, 4})));
+  EXPECT_TRUE(
+      equals(to_columns<spaced>(s), host_array(std::vector<float>{1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0}, {3, 4})));
   EXPECT_EQ(to_structs<spaced>(s)[2].value, 3);
 }
 
@@ -151,11 +152,8 @@ void expect_says(const std::string& part, const std::function<void()>& call, pla
   std::string said = "nothing was thrown";
   try {
     call();
-  } catch (const error& e) {
-    said = e.what();
-  }
-  if (said.find(part) == std::string::npos)
-    ADD_FAILURE_AT(at.file, static_cast<int>(at.line)) << "it said: " << said;
+  } catch (const error& e) { said = e.what(); }
+  if (said.find(part) == std::string::npos) ADD_FAILURE_AT(at.file, static_cast<int>(at.line)) << "it said: " << said;
 }
 
 TEST(struct_array, what_does_not_fit_is_refused_by_name) {
@@ -168,8 +166,9 @@ TEST(struct_array, what_does_not_fit_is_refused_by_name) {
   expect_says("several dtypes", [&] { to_columns<mixed>(m); });
   const struct_field apart[] = {{"late", f32, 2}};
   const std::byte memory[12] = {};
-  expect_says("member late of f32 is 2 bytes into structs of 6",
-              [&] { structs::copied(memory, 2, {apart, 6}, place::here()); });
+  expect_says("member late of f32 is 2 bytes into structs of 6", [&] {
+    structs::copied(memory, 2, {apart, 6}, place::here());
+  });
 }
 
 }  // namespace

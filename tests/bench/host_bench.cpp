@@ -1,4 +1,5 @@
 // What the host pays: recording, finding a cached kernel, starting it. Arrays are tiny, so that kernels take no time.
+#include "dsl/compile.hpp"
 #include "tests/bench/support.hpp"
 
 namespace {
@@ -62,6 +63,50 @@ void warm(benchmark::State& state) {
   state.counters["compiles"] = static_cast<double>(stats().compiles - compiled);
 }
 BENCHMARK(warm)->Arg(1)->Arg(16)->Arg(1000)->UseRealTime();
+
+/// Enqueue of `call`, 100 to a wait.
+template <class Call>
+void enqueue(benchmark::State& state, Call call) {
+  for (int k = 0; k < 4; ++k) call();
+  synchronize();
+  while (state.KeepRunningBatch(100)) {
+    for (int k = 0; k < 100; ++k) call();
+    state.PauseTiming();
+    synchronize();
+    state.ResumeTiming();
+  }
+}
+
+/// The same as warm(), replayed.
+void warm_compiled(benchmark::State& state) {
+  const array a = bench::random_array(f32, {state.range(0)}, 1), b = bench::random_array(f32, {state.range(0)}, 2);
+  auto step = compile([](array x, array y, array s) { return abs((x + y) * s - x) + y; });
+  float s = 0;
+  enqueue(state, [&] { step(a, b, s += 0.5f); });
+}
+BENCHMARK(warm_compiled)->Arg(1)->Arg(16)->Arg(1000)->UseRealTime();
+
+/// In the memory of its argument: nothing is allocated.
+void warm_donated(benchmark::State& state) {
+  array a = bench::own(bench::random_array(f32, {state.range(0)}, 1));
+  auto step = compile([](array x) { return x * 0.5f + 1; });
+  enqueue(state, [&] { a = step(std::move(a)); });
+}
+BENCHMARK(warm_donated)->Arg(16)->UseRealTime();
+
+/// Functions of so many launches, which on cuda are one graph from 3 on.
+void warm_launches(benchmark::State& state) {
+  const array a = bench::random_array(f32, {16}, 1);
+  auto step = compile([&](array x) {
+    for (std::int64_t k = 0; k < state.range(0); ++k) {
+      x = x * 0.5f + 1;
+      eval(x);
+    }
+    return x;
+  });
+  enqueue(state, [&] { step(a); });
+}
+BENCHMARK(warm_launches)->DenseRange(1, 4)->Arg(8)->Arg(32)->UseRealTime();
 
 /// The cpu device without a compiler: what the interpreter adds.
 void warm_interpreted(benchmark::State& state) {

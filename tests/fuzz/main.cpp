@@ -54,8 +54,8 @@ void now_running(std::uint64_t seed, const std::string& executor, int set, const
 /// Kernels of compilers take long: there, one more way than as recorded, and only for the first data.
 bool is_wanted(const std::string& executor, std::uint64_t seed, int set, int way) {
   if (way == 0) return true;
-  if (executor == "interpreter") return set == 0 || static_cast<int>(seed % 3) == way - 1;
-  return set == 0 && static_cast<int>(seed % 3) == way - 1;
+  if (executor == "interpreter") return set == 0 || static_cast<int>(seed % (mode_count - 1)) == way - 1;
+  return set == 0 && static_cast<int>(seed % (mode_count - 1)) == way - 1;
 }
 
 void report(std::uint64_t seed, const std::string& executor, int set, const mode& how, const program& p,

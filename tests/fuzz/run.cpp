@@ -1,5 +1,6 @@
 #include "tests/fuzz/run.hpp"
 
+#include "dsl/compile.hpp"
 #include "dsl/device.hpp"
 #include "dsl/options.hpp"
 #include "tests/fuzz/library.hpp"
@@ -8,6 +9,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <utility>
+#include <vector>
 
 namespace sinter_test::fuzz {
 
@@ -108,13 +111,45 @@ class comparison {
   std::string take(const step& s) {
     const outcome o = variables_.run(s);
     if (o.skipped) return {};
+    if (how_.compiled && o.errors == 0 && s.what != verb::check) {
+      waiting_.push_back(s);
+      return waiting_.size() < statements_at_once ? std::string() : run_waiting();
+    }
+    if (std::string wrong = run_waiting(); !wrong.empty()) return wrong;
     if (std::string wrong = complaint(thrown_by([&] { arrays_.run(s); }), o.errors); !wrong.empty()) return wrong;
     if (how_.evaluates_each)
       if (const thrown t = thrown_by([&] { arrays_.settle(); }); t.kind != 0) return "eval threw: " + t.text;
     return s.what == verb::check ? check(s.from[0]) : std::string();
   }
 
+  /// The statements that wait, as a compiled function of all variables; empty, or what it threw.
+  std::string run_waiting() {
+    if (waiting_.empty()) return {};
+    const std::vector<step> statements = std::exchange(waiting_, {});
+    auto f = sinter::compile([&statements](std::vector<sinter::array> v) {
+      library inside(variable_count);
+      for (int k = 0; k < variable_count; ++k) inside[k] = std::move(v[static_cast<std::size_t>(k)]);
+      for (const step& s : statements) inside.run(s);
+      for (int k = 0; k < variable_count; ++k) v[static_cast<std::size_t>(k)] = std::move(inside[k]);
+      return v;
+    });
+    std::vector<sinter::array> before;
+    for (int k = 0; k < variable_count; ++k) before.push_back(arrays_[k]);
+    const thrown t = thrown_by([&] {
+      f(before);
+      std::vector<sinter::array> after = f(before);
+      for (int k = 0; k < variable_count; ++k) arrays_[k] = std::move(after[static_cast<std::size_t>(k)]);
+    });
+    if (t.kind == 0) return {};
+    // Statements that need values run as they are.
+    if (t.kind != refused::type || t.text.find("compile()") == std::string::npos) return "compiled, threw: " + t.text;
+    for (const step& s : statements)
+      if (const thrown plain = thrown_by([&] { arrays_.run(s); }); plain.kind != 0) return "threw: " + plain.text;
+    return {};
+  }
+
   std::string check(int k) {
+    if (std::string wrong = run_waiting(); !wrong.empty()) return wrong;
     std::string found;
     const thrown t = thrown_by([&] { found = difference(arrays_[k], variables_[k]); });
     if (t.kind != 0) return fmt::format("v{}: reading threw: {}", k, t.text);
@@ -122,9 +157,12 @@ class comparison {
   }
 
  private:
+  static constexpr std::size_t statements_at_once = 6;
+
   const mode& how_;
   reference variables_;
   library arrays_;
+  std::vector<step> waiting_;
 };
 
 }  // namespace

@@ -15,12 +15,14 @@ struct mode {
   bool evaluates_each = false;  ///< every statement at once
   bool wide_index = false;
   bool tiny_launches = false;  ///< limits of a launch that nearly nothing fits
+  bool compiled = false;       ///< several statements at a time are a compiled function, which is replayed
 };
 inline constexpr mode modes[] = {{"as recorded"},
                                  {"evaluated after every statement", true},
                                  {"with 64-bit indices", false, true},
-                                 {"with tiny launches", false, false, true}};
-inline constexpr int mode_count = 4;
+                                 {"with tiny launches", false, false, true},
+                                 {"compiled and replayed", false, false, false, true}};
+inline constexpr int mode_count = 5;
 
 /// What comes next runs there: "interpreter", "host" or "cuda".
 void use_executor(const std::string& name);
