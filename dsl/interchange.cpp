@@ -93,6 +93,19 @@ void* writable_pointer(array& a, place at) {
   return a.node()->values()->data;
 }
 
+void store_at(void* to, const array& a, place at) {
+  const located_elements x = located(a, false, at);
+  runtime::device& where = *x.memory->owner;
+  if (a.size() > 0 && to != x.memory->data) {
+    if (to == nullptr) throw_type_error("store_at: the address is null", at);
+    const std::string reason =
+        where.kind() == runtime::device_kind::cuda ? runtime::unreachable_reason(where, to) : std::string();
+    if (!reason.empty()) throw device_error(error_text(fmt::format("store_at: the address {} {}", to, reason), at));
+    where.copy_on_device(to, x.memory->data, static_cast<std::size_t>(a.size() * size_of(a.type())));
+  }
+  jit::synchronize(where);
+}
+
 namespace {
 
 located_elements on_host(const array& a, dtype type, bool may_stride, std::string_view function, const place& at) {

@@ -21,7 +21,8 @@ namespace sinter {
 struct import_options {
   device where = cpu();                     ///< whose kernels can reach it
   std::span<const std::int64_t> strides{};  ///< in elements, one per axis, of any sign; empty: C order
-  bool in_place = false;                    ///< writes to the array may go to this memory; else they never do
+  bool in_place = false;                    ///< writes to the array may go to this memory, where that saves a copy
+                                            ///< (store_at() makes sure); else they never do
   bool copy = false;                        ///< copy the values at once, and give the memory back before returning
   std::int64_t stream = -1;                 ///< cuda: wait for the work this stream was given. A CUstream's address;
                                             ///< 1: the legacy stream, 2: the thread's own, -1: none
@@ -70,6 +71,11 @@ const void* data_pointer(const array& a, std::int64_t stream, place at = place::
 /// The same for writing: copies first when anybody else shares the memory, so that nobody else sees the change. Writes
 /// must be done before the array is used again.
 void* writable_pointer(array& a, place at = place::here());
+
+/// Has a's values, in C order, at `to`: memory that a's device can reach, with room for all of them. Evaluates and
+/// waits. Copies them there unless a's own memory is just that, as after from_pointer(to, .., {.in_place = true}) and
+/// writes that could be done in place. type_error for a null address, device_error for one that the device can't reach.
+void store_at(void* to, const array& a, place at = place::here());
 
 /// All values of an array on the cpu device, in C order: valid as long as `a`, or a copy of it, exists and is not
 /// written to. Evaluates. T must be the dtype (type_error; u8 also for bool); device_error for other devices.

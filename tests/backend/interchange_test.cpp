@@ -262,6 +262,20 @@ TEST(interchange, pointers_for_writing_are_nobody_elses) {
   EXPECT_EQ(fours.to_vector<std::int16_t>(), (std::vector<std::int16_t>{4, 4, 4}));
 }
 
+TEST(interchange, values_are_stored_where_they_are_asked_for) {
+  const lent memory(counted(f32, 6).bytes);
+  array a = from_pointer(memory.at(0), f32, {6}, {.where = default_device(), .in_place = true});
+  a = a * 2 + flip(a);
+  store_at(memory.at(0), a);
+  const host_array want(std::vector<float>{5, 6, 7, 8, 9, 10});
+  EXPECT_EQ(memory.read(), want.bytes);
+  a += 1;  // in place, or not: it is there afterwards
+  store_at(memory.at(0), a);
+  EXPECT_EQ(memory.read(), host_array(std::vector<float>{6, 7, 8, 9, 10, 11}).bytes);
+  store_at(nullptr, zeros({0}));
+  EXPECT_THROW(store_at(nullptr, zeros({1})), type_error);
+}
+
 TEST(interchange, spans_both_ways) {
   std::vector<float> values{1, 2, 3, 4, 5, 6};
   array a = from_span(std::span<float>(values), {2, 3}, {.in_place = true});
