@@ -29,16 +29,21 @@ dlpack::data_type data_type_of(dtype t) {
   if (t == boolean) return {dlpack::code_bool, bits, 1};
   if (t == bf16) return {dlpack::code_bfloat, bits, 1};
   switch (kind_of(t)) {
-    case kind::signed_integer: return {dlpack::code_int, bits, 1};
-    case kind::unsigned_integer: return {dlpack::code_uint, bits, 1};
-    case kind::complex: return {dlpack::code_complex, bits, 1};
-    default: return {dlpack::code_float, bits, 1};
+    case kind::signed_integer:
+      return {dlpack::code_int, bits, 1};
+    case kind::unsigned_integer:
+      return {dlpack::code_uint, bits, 1};
+    case kind::complex:
+      return {dlpack::code_complex, bits, 1};
+    default:
+      return {dlpack::code_float, bits, 1};
   }
 }
 
 dtype dtype_of_data(const dlpack::data_type& t, const place& at) {
   if (t.lanes != 1)
-    throw_type_error(fmt::format("from_dlpack: elements of {} lanes", t.lanes), at, "arrays have one more axis instead");
+    throw_type_error(fmt::format("from_dlpack: elements of {} lanes", t.lanes), at,
+                     "arrays have one more axis instead");
   for (int k = 0; k < dtype_count; ++k) {
     const dlpack::data_type known = data_type_of(static_cast<dtype>(k));
     if (known.code == t.code && known.bits == t.bits) return static_cast<dtype>(k);
@@ -51,16 +56,19 @@ dtype dtype_of_data(const dlpack::data_type& t, const place& at) {
 runtime::device& device_of(const dlpack::device& d, const place& at) {
   switch (d.device_type) {
     case dlpack::on_cpu:
-    case dlpack::on_cuda_host: return runtime::cpu();
+    case dlpack::on_cuda_host:
+      return runtime::cpu();
     case dlpack::on_cuda:
-    case dlpack::on_cuda_managed: return cuda(d.device_id).impl();
-    default: break;
+    case dlpack::on_cuda_managed:
+      return cuda(d.device_id).impl();
+    default:
+      break;
   }
   struct named {
     std::int32_t number;
     const char* name;
   };
-  constexpr named others[] = {{4, "OpenCL"},     {7, "Vulkan"},  {8, "Metal"},   {9, "VPI"},  {10, "ROCm"},
+  constexpr named others[] = {{4, "OpenCL"},     {7, "Vulkan"},  {8, "Metal"},   {9, "VPI"},     {10, "ROCm"},
                               {11, "ROCm host"}, {14, "oneAPI"}, {15, "WebGPU"}, {16, "Hexagon"}};
   std::string name = fmt::format("device type {}", d.device_type);
   for (const named& o : others)
@@ -197,8 +205,7 @@ managed_tensor_versioned* versioned(std::unique_ptr<exported<managed_tensor_vers
 }  // namespace
 
 managed_tensor_versioned* to_dlpack(const array& a, const export_options& how, place at) {
-  return versioned(made<managed_tensor_versioned>(a, how, at),
-                   how.copy ? dlpack::copied_flag : dlpack::read_only_flag);
+  return versioned(made<managed_tensor_versioned>(a, how, at), how.copy ? dlpack::copied_flag : dlpack::read_only_flag);
 }
 
 managed_tensor_versioned* to_dlpack(array&& a, const export_options& how, place at) {

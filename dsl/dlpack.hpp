@@ -33,7 +33,14 @@ struct device {
 };
 
 /// What an element is; of a vector of `lanes`, which is 1 for arrays.
-enum type_code : std::uint8_t { code_int = 0, code_uint = 1, code_float = 2, code_bfloat = 4, code_complex = 5, code_bool = 6 };
+enum type_code : std::uint8_t {
+  code_int = 0,
+  code_uint = 1,
+  code_float = 2,
+  code_bfloat = 4,
+  code_complex = 5,
+  code_bool = 6
+};
 struct data_type {
   std::uint8_t code;
   std::uint8_t bits;
@@ -89,15 +96,16 @@ array take(managed_tensor_versioned* t, const import_options& how, const place& 
 
 }  // namespace dlpack
 
-/// An array over the memory of a tensor, which it takes over: `t` is null afterwards, and the tensor's deleter is called
-/// once, when no array, copy of one or pending operation needs the memory any more. Copies nothing, whatever the
+/// An array over the memory of a tensor, which it takes over: `t` is null afterwards, and the tensor's deleter is
+/// called once, when no array, copy of one or pending operation needs the memory any more. Copies nothing, whatever the
 /// strides; see from_pointer(). Host memory that is pinned becomes an array on cpu. Of `how`, in_place, copy and stream
 /// count. When this throws, the tensor still is the caller's: type_error for a null pointer (it was taken already), an
 /// unknown version, a dtype that arrays can't have, several lanes, null or misaligned memory, in_place with read-only
 /// memory; shape_error for more than 16 axes or negative extents; device_error for other devices than cpu and cuda.
 template <dlpack::managed T>
 array from_dlpack(T*& t, const import_options& how = {}, place at = place::here()) {
-  using known = std::conditional_t<dlpack::managed_versioned<T>, dlpack::managed_tensor_versioned, dlpack::managed_tensor>;
+  using known =
+      std::conditional_t<dlpack::managed_versioned<T>, dlpack::managed_tensor_versioned, dlpack::managed_tensor>;
   static_assert(sizeof(T) == sizeof(known), "a managed tensor as DLPack lays it out");
   array a = dlpack::take(reinterpret_cast<known*>(t), how, at);
   t = nullptr;
@@ -110,22 +118,21 @@ array from_dlpack(T*&& t, const import_options& how = {}, place at = place::here
 
 /// How arrays are given to other libraries.
 struct export_options {
-  bool copy = false;         ///< of memory that the taker has for itself
-  std::int64_t stream = 1;   ///< cuda: where the taker will use the memory, numbered as in import_options. 1, the legacy
-                             ///< stream, also stands for "not said"; -1: the two libraries' order is the caller's care
+  bool copy = false;        ///< of memory that the taker has for itself
+  std::int64_t stream = 1;  ///< cuda: where the taker will use the memory, numbered as in import_options. 1, the legacy
+                            ///< stream, also stands for "not said"; -1: the two libraries' order is the caller's care
 };
 
 /// The memory of an array as a tensor, copying nothing: a pending view of evaluated memory without negative strides is
-/// described by strides, else `a` is evaluated. The memory lives until the taker calls the deleter, and is not written to
-/// by anybody here until then. Since arrays are values, the tensor is flagged read-only unless it is copied, or `a` is a
-/// temporary that nobody else shares memory with. Waits for the values, but for `stream` -1. Throws index_error when a
-/// kernel met a bad index.
+/// described by strides, else `a` is evaluated. The memory lives until the taker calls the deleter, and is not written
+/// to by anybody here until then. Since arrays are values, the tensor is flagged read-only unless it is copied, or `a`
+/// is a temporary that nobody else shares memory with. Waits for the values, but for `stream` -1. Throws index_error
+/// when a kernel met a bad index.
 dlpack::managed_tensor_versioned* to_dlpack(const array& a, const export_options& how = {}, place at = place::here());
 dlpack::managed_tensor_versioned* to_dlpack(array&& a, const export_options& how = {}, place at = place::here());
-/// For takers that don't know versions. Nothing tells them that memory is read-only: copy, or give temporaries, to those
-/// that may write.
-dlpack::managed_tensor* to_dlpack_unversioned(const array& a, const export_options& how = {},
-                                              place at = place::here());
+/// For takers that don't know versions. Nothing tells them that memory is read-only: copy, or give temporaries, to
+/// those that may write.
+dlpack::managed_tensor* to_dlpack_unversioned(const array& a, const export_options& how = {}, place at = place::here());
 
 /// Where a tensor made of `a` will be: what Python's __dlpack_device__() returns.
 dlpack::device dlpack_device(const array& a);

@@ -1,4 +1,5 @@
-// Element access from C++ to an evaluated array on the host, without copies: view(i, j). Opt-in: not part of sinter.hpp.
+// Element access from C++ to an evaluated array on the host, without copies: view(i, j). Opt-in: not part of
+// sinter.hpp.
 //
 //   host_view<float, 2> v(x(all, range(0, 3)));
 //   float largest = 0;
@@ -30,8 +31,7 @@ host_elements locate_on_host(const array& a, dtype type, int rank, const place& 
 /// Reads elements of an array of `Rank` axes on the cpu device. Evaluates when made; then costs what indexing costs.
 /// Holds on to the values: they stay what they are, whatever is written to the array later. Indices aren't checked.
 template <element T, int Rank>
-  requires(Rank >= 0 && Rank <= max_rank)
-class host_view {
+requires(Rank >= 0 && Rank <= max_rank) class host_view {
  public:
   using element_type = const T;
   using value_type = T;
@@ -49,8 +49,8 @@ class host_view {
   const T* data() const { return static_cast<const T*>(elements_.data); }
 
   template <class... Index>
-    requires(sizeof...(Index) == Rank && (std::is_convertible_v<Index, std::int64_t> && ...))
-  const T& operator()(Index... index) const {
+  requires(sizeof...(Index) == Rank && (std::is_convertible_v<Index, std::int64_t> && ...)) const T& operator()(
+      Index... index) const {
     std::int64_t offset = 0, axis = 0;
     ((offset += static_cast<std::int64_t>(index) * elements_.strides[axis++]), ...);
     return data()[offset];

@@ -60,9 +60,8 @@ array from_pointer(const void* data, dtype type, const shape& extents, const imp
 
 void check_span(std::size_t count, const shape& extents, const place& at) {
   if (count < static_cast<std::uint64_t>(checked_bytes(extents, boolean)))
-    throw_shape_error(fmt::format("from_span: {} values for shape {} ({} elements)", count, to_string(extents),
-                                  extents.size()),
-                      at);
+    throw_shape_error(
+        fmt::format("from_span: {} values for shape {} ({} elements)", count, to_string(extents), extents.size()), at);
 }
 
 // ---- Out ----
@@ -92,6 +91,19 @@ void* writable_pointer(array& a, place at) {
   }
   jit::synchronize(where);
   return a.node()->values()->data;
+}
+
+void store_at(void* to, const array& a, place at) {
+  const located_elements x = located(a, false, at);
+  runtime::device& where = *x.memory->owner;
+  if (a.size() > 0 && to != x.memory->data) {
+    if (to == nullptr) throw_type_error("store_at: the address is null", at);
+    const std::string reason =
+        where.kind() == runtime::device_kind::cuda ? runtime::unreachable_reason(where, to) : std::string();
+    if (!reason.empty()) throw device_error(error_text(fmt::format("store_at: the address {} {}", to, reason), at));
+    where.copy_on_device(to, x.memory->data, static_cast<std::size_t>(a.size() * size_of(a.type())));
+  }
+  jit::synchronize(where);
 }
 
 namespace {
@@ -133,11 +145,11 @@ std::int64_t stream_number(const device& d) { return runtime::stream_number(d.im
 namespace {
 
 std::string typestr_of(dtype t) {
-  const char letter = t == boolean                           ? 'b'
-                      : is_complex(t)                        ? 'c'
-                      : is_real(t)                           ? 'f'
-                      : kind_of(t) == kind::signed_integer   ? 'i'
-                                                             : 'u';
+  const char letter = t == boolean                         ? 'b'
+                      : is_complex(t)                      ? 'c'
+                      : is_real(t)                         ? 'f'
+                      : kind_of(t) == kind::signed_integer ? 'i'
+                                                           : 'u';
   const char order = size_of(t) == 1 ? '|' : std::endian::native == std::endian::little ? '<' : '>';
   return fmt::format("{}{}{}", order, letter, size_of(t));
 }

@@ -19,14 +19,15 @@ namespace sinter {
 
 /// How memory of other code is taken in, and given back.
 struct import_options {
-  device where = cpu();                      ///< whose kernels can reach it
-  std::span<const std::int64_t> strides{};   ///< in elements, one per axis, of any sign; empty: C order
-  bool in_place = false;                     ///< writes to the array may go to this memory; else they never do
-  bool copy = false;                         ///< copy the values at once, and give the memory back before returning
-  std::int64_t stream = -1;                  ///< cuda: wait for the work this stream was given. A CUstream's address;
-                                             ///< 1: the legacy stream, 2: the thread's own, -1: none
-  void (*release)(void*) = nullptr;          ///< called once, with `context`, from any thread, when no array, copy of
-  void* context = nullptr;                   ///< one or pending operation needs the memory any more
+  device where = cpu();                     ///< whose kernels can reach it
+  std::span<const std::int64_t> strides{};  ///< in elements, one per axis, of any sign; empty: C order
+  bool in_place = false;                    ///< writes to the array may go to this memory, where that saves a copy
+                                            ///< (store_at() makes sure); else they never do
+  bool copy = false;                        ///< copy the values at once, and give the memory back before returning
+  std::int64_t stream = -1;                 ///< cuda: wait for the work this stream was given. A CUstream's address;
+                                            ///< 1: the legacy stream, 2: the thread's own, -1: none
+  void (*release)(void*) = nullptr;         ///< called once, with `context`, from any thread, when no array, copy of
+  void* context = nullptr;                  ///< one or pending operation needs the memory any more
 };
 
 /// An array over `extents` elements of memory that other code owns; element [0, 0, ..] is at `data`. Copies nothing:
@@ -71,6 +72,11 @@ const void* data_pointer(const array& a, std::int64_t stream, place at = place::
 /// must be done before the array is used again.
 void* writable_pointer(array& a, place at = place::here());
 
+/// Has a's values, in C order, at `to`: memory that a's device can reach, with room for all of them. Evaluates and
+/// waits. Copies them there unless a's own memory is just that, as after from_pointer(to, .., {.in_place = true}) and
+/// writes that could be done in place. type_error for a null address, device_error for one that the device can't reach.
+void store_at(void* to, const array& a, place at = place::here());
+
 /// All values of an array on the cpu device, in C order: valid as long as `a`, or a copy of it, exists and is not
 /// written to. Evaluates. T must be the dtype (type_error; u8 also for bool); device_error for other devices.
 template <element T>
@@ -82,25 +88,25 @@ std::span<const T> as_span(const array& a, place at) {
   return {static_cast<const T*>(host_pointer(a, dtype_of<T>, "as_span", at)), static_cast<std::size_t>(a.size())};
 }
 
-/// The number (see import_options) of the stream in which a device's work runs: for makers of memory who ask which stream
-/// will read it, as Python's __dlpack__(stream=..) does. -1 for the cpu device.
+/// The number (see import_options) of the stream in which a device's work runs: for makers of memory who ask which
+/// stream will read it, as Python's __dlpack__(stream=..) does. -1 for the cpu device.
 std::int64_t stream_number(const device& d);
 
 /// What Python's __cuda_array_interface__ (version 3) has, as a struct.
 struct cuda_array_interface {
   shape extents;
-  char typestr[8] = "";               ///< "<f4"; bf16 has none
+  char typestr[8] = "";  ///< "<f4"; bf16 has none
   std::uintptr_t data = 0;
   bool read_only = true;
   std::int64_t strides[max_rank] = {};  ///< in bytes, one per axis
   bool has_strides = false;             ///< false: C order
   int version = 3;
-  std::int64_t stream = -1;             ///< on which the values are made; -1: they are there
+  std::int64_t stream = -1;  ///< on which the values are made; -1: they are there
 };
 
-/// A description of a's memory, copying nothing; a pending view of evaluated memory without negative strides is described
-/// by strides. Evaluates and waits. Valid as long as `a`, or a copy of it, exists and is not written to. device_error
-/// unless it is on a cuda device, type_error for bf16.
+/// A description of a's memory, copying nothing; a pending view of evaluated memory without negative strides is
+/// described by strides. Evaluates and waits. Valid as long as `a`, or a copy of it, exists and is not written to.
+/// device_error unless it is on a cuda device, type_error for bf16.
 cuda_array_interface to_cuda_array_interface(const array& a, place at = place::here());
 /// An array over the memory described, as from_pointer: of `how`, release, context, copy and in_place count, and the
 /// ordinal of the device; its stream, when it has one, is waited for. type_error for a typestr of no dtype and for

@@ -18,10 +18,10 @@ struct named_array {
   array values;
 };
 
-/// All arrays of a file, on the default device, in its order; members that are none are an io_error. Stored and deflated
-/// members are read (the latter by zlib, opened when first needed), of any size. Throws io_error when the file can't be
-/// read, is malformed, truncated or damaged (checksums are compared), names two arrays alike, or one of them is refused
-/// by load_npy, and when zlib is needed but can't be opened.
+/// All arrays of a file, on the default device, in its order; members that are none are an io_error. Stored and
+/// deflated members are read (the latter by zlib, opened when first needed), of any size. Throws io_error when the file
+/// can't be read, is malformed, truncated or damaged (checksums are compared), names two arrays alike, or one of them
+/// is refused by load_npy, and when zlib is needed but can't be opened.
 std::vector<named_array> load_npz(const std::string& path, place at = place::here());
 /// The one of that name; others aren't looked at. io_error when there is none.
 array load_npz(const std::string& path, const std::string& name, place at = place::here());

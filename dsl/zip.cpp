@@ -1,6 +1,7 @@
 #include "dsl/zip_internal.hpp"
 
-#include <dlfcn.h>
+#include "runtime/library.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -52,7 +53,8 @@ class number_writer {
 };
 
 void read_at(std::FILE* f, std::uint64_t offset, void* to, std::size_t bytes, const file_context& c) {
-  if (fseeko(f, static_cast<off_t>(offset), SEEK_SET) != 0) c.fail(fmt::format("can't be read: {}", std::strerror(errno)));
+  if (fseeko(f, static_cast<off_t>(offset), SEEK_SET) != 0)
+    c.fail(fmt::format("can't be read: {}", std::strerror(errno)));
   read_exactly(f, to, bytes, c);
 }
 
@@ -71,7 +73,8 @@ std::uint64_t find_end(std::FILE* f, std::uint64_t size, std::vector<unsigned ch
     if (r.u32() != end_mark) continue;
     r.skip(16);
     if (r.u16() != most - k - end_size) continue;
-    record.assign(tail.begin() + static_cast<std::ptrdiff_t>(k), tail.begin() + static_cast<std::ptrdiff_t>(k + end_size));
+    record.assign(tail.begin() + static_cast<std::ptrdiff_t>(k),
+                  tail.begin() + static_cast<std::ptrdiff_t>(k + end_size));
     return size - most + k;
   }
   c.fail("it is not a ZIP archive, or truncated: its directory is missing", "a file of one array is read by load_npy");
@@ -211,26 +214,22 @@ struct inflate_stream {
   unsigned long adler = 0, reserved = 0;
 };
 
+/// What is needed of zlib, opened when first needed.
+struct zlib_entries {
+  runtime::library library{
+      "zlib", {"libz.so.1"}, "zlib1g (Debian, Ubuntu)", {"inflateInit2_", "inflate", "inflateEnd"}};
+  int (*init)(inflate_stream*, int window_bits, const char* version,
+              int stream_size) = library.find<int(inflate_stream*, int, const char*, int)>("inflateInit2_");
+  int (*inflate)(inflate_stream*, int flush) = library.find<int(inflate_stream*, int)>("inflate");
+  int (*end)(inflate_stream*) = library.find<int(inflate_stream*)>("inflateEnd");
+};
+
 const zlib_entries& zlib() {
-  static const zlib_entries* const entries = new zlib_entries(open_zlib("libz.so.1"));
+  static const zlib_entries* const entries = new zlib_entries;
   return *entries;
 }
 
 }  // namespace
-
-zlib_entries open_zlib(const char* library) {
-  zlib_entries z;
-  void* const opened = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-  if (opened != nullptr) {
-    z.init = reinterpret_cast<decltype(z.init)>(dlsym(opened, "inflateInit2_"));
-    z.inflate = reinterpret_cast<decltype(z.inflate)>(dlsym(opened, "inflate"));
-    z.end = reinterpret_cast<decltype(z.end)>(dlsym(opened, "inflateEnd"));
-    if (z.init != nullptr && z.inflate != nullptr && z.end != nullptr) return z;
-  }
-  const char* reason = dlerror();
-  z.absence = fmt::format("zlib ({}) can't be opened: {}", library, reason == nullptr ? "no reason given" : reason);
-  return z;
-}
 
 struct zip_source::inflater {
   inflate_stream stream;
@@ -238,7 +237,7 @@ struct zip_source::inflater {
   std::vector<unsigned char> input = std::vector<unsigned char>(std::size_t{1} << 16);
 
   inflater(std::uint64_t packed, const file_context& c) : packed_left(packed) {
-    if (!zlib().absence.empty()) c.fail("it is deflated: " + zlib().absence, "the package is zlib1g");
+    if (!zlib().library) c.fail("it is deflated: " + zlib().library.absence(), "numpy.savez writes what needs no zlib");
     constexpr int raw_deflate = -15;
     if (zlib().init(&stream, raw_deflate, "1.2", sizeof stream) != 0) c.fail("it is deflated: zlib refuses to start");
   }
@@ -270,7 +269,8 @@ zip_source::zip_source(std::FILE* f, std::uint64_t archive_size, const zip_membe
   r.skip(22);
   const std::uint64_t name = r.u16(), start = m.header_at + local_size + name + r.u16();
   if (start > archive_size || m.packed > archive_size - start) c.fail("the archive is truncated");
-  if (fseeko(f, static_cast<off_t>(start), SEEK_SET) != 0) c.fail(fmt::format("can't be read: {}", std::strerror(errno)));
+  if (fseeko(f, static_cast<off_t>(start), SEEK_SET) != 0)
+    c.fail(fmt::format("can't be read: {}", std::strerror(errno)));
   if (m.method == deflated) inflater_ = std::make_unique<inflater>(m.packed, c);
 }
 

@@ -61,13 +61,4 @@ class zip_writer {
   std::vector<zip_member> members_;
 };
 
-/// Entry points of zlib, opened when first needed.
-struct zlib_entries {
-  int (*init)(void* stream, int window_bits, const char* version, int stream_size) = nullptr;
-  int (*inflate)(void* stream, int flush) = nullptr;
-  int (*end)(void* stream) = nullptr;
-  std::string absence;  ///< why there is no zlib; empty when there is
-};
-zlib_entries open_zlib(const char* library);
-
 }  // namespace sinter

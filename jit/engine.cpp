@@ -5,6 +5,7 @@
 #include "jit/fold/batch.hpp"
 #include "jit/fold/trace_recorder.hpp"
 #include "jit/recorder.hpp"
+#include "runtime/own.hpp"
 #include "runtime/stream.hpp"
 
 namespace sinter::jit {
@@ -21,10 +22,11 @@ namespace {
 /// Of roots in which nothing is left to fold.
 void evaluate_folded(std::span<node* const> roots, const place& at) {
   run_opaque(roots, current_options(), at);
-  static thread_local evaluation e;
+  evaluation& e = runtime::own_of_thread<evaluation>();
   struct finally {
+    evaluation& e;
     ~finally() { e.reset(); }
-  } reset_at_the_end;
+  } reset_at_the_end{e};
   if (runtime::wants(runtime::dump::graph)) runtime::log(runtime::level::silent, "\n" + to_string(roots));
   const options how = current_options();
   if (!e.plan(roots, how)) return;

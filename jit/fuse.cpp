@@ -3,6 +3,7 @@
 #include "jit/loops.hpp"
 #include "jit/user_kernel.hpp"
 #include "runtime/error.hpp"
+#include "runtime/own.hpp"
 
 #include <algorithm>
 
@@ -314,8 +315,7 @@ std::string_view to_string(cut_reason r) {
 
 void fuse(std::span<node* const> roots, const options& how, std::span<const decision> decided, plan& out) {
   out.clear();
-  static thread_local planner p;
-  p.run(roots, how, decided, out);
+  runtime::own_of_thread<planner>().run(roots, how, decided, out);
 }
 
 }  // namespace sinter::jit

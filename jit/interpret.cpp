@@ -2,6 +2,7 @@
 #include "jit/interpret.hpp"
 
 #include "jit/interpret_machine.hpp"
+#include "runtime/own.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -376,8 +377,7 @@ void machine::spread(value v, int count) {
 void interpret(const kernel& k, void* const* arguments, std::int64_t row_begin, std::int64_t row_end,
                std::int64_t begin, std::int64_t end) {
   if (row_begin >= row_end || begin >= end) return;
-  static thread_local interpreter::machine m;
-  m.run(k, arguments, row_begin, row_end, begin, end);
+  runtime::own_of_thread<interpreter::machine>().run(k, arguments, row_begin, row_end, begin, end);
 }
 
 }  // namespace sinter::jit

@@ -3,6 +3,7 @@
 #include "jit/lower_internal.hpp"
 #include "jit/recorded_memory.hpp"
 #include "jit/user_kernel.hpp"
+#include "runtime/own.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -51,7 +52,7 @@ void write_scalar(slot& s, const scalar& x, dtype type) {
 
 void lower(const group& what, const stored_values& stored, const options& how, bool for_cuda, lowered& out,
            bool bounded) {
-  static thread_local lowering state;
+  lowering& state = runtime::own_of_thread<lowering>();
   out.oversized = nullptr;
   try {
     return state.run(what, stored, how, for_cuda, bounded, out);

@@ -1,6 +1,7 @@
 #include "jit/cache/memory.hpp"
 
 #include "jit/user_kernel.hpp"
+#include "runtime/own.hpp"
 
 #include <array>
 #include <unordered_map>
@@ -26,7 +27,7 @@ struct recent {
   cached_kernel* entry = nullptr;
 };
 constexpr std::size_t recent_slots = 1024;
-thread_local std::array<recent, recent_slots> recently_used;
+using recent_table = std::array<recent, recent_slots>;
 
 std::unique_ptr<cached_kernel> make_entry(const kernel_key& key) {
   auto fresh = std::make_unique<cached_kernel>();
@@ -49,7 +50,7 @@ cached_kernel& find_shared(const kernel_key& key, std::uint64_t h) {
 
 cached_kernel& find_or_add(const kernel_key& key) {
   const std::uint64_t h = hash(key);
-  recent& r = recently_used[h % recent_slots];
+  recent& r = runtime::own_of_thread<recent_table>()[h % recent_slots];
   if (r.entry && r.hash == h && same(r.entry->key, key)) return *r.entry;
   r = {h, &find_shared(key, h)};
   return *r.entry;

@@ -57,16 +57,14 @@ host_array ramp(dtype type, const shape& extents) {
 std::string thrown(const std::function<void()>& call) {
   try {
     call();
-  } catch (const error& e) {
-    return e.what();
-  }
+  } catch (const error& e) { return e.what(); }
   return "nothing was thrown";
 }
 
-#define EXPECT_SAYS(part, ...)                                               \
-  do {                                                                       \
-    const std::string said = thrown([&] { __VA_ARGS__; });                   \
-    EXPECT_NE(said.find(part), std::string::npos) << "it said: " << said;    \
+#define EXPECT_SAYS(part, ...)                                            \
+  do {                                                                    \
+    const std::string said = thrown([&] { __VA_ARGS__; });                \
+    EXPECT_NE(said.find(part), std::string::npos) << "it said: " << said; \
   } while (0)
 
 TEST(dlpack, every_dtype_goes_out_and_comes_back_as_the_same_memory) {
@@ -116,9 +114,7 @@ TEST(dlpack, views_go_out_by_strides) {
     ASSERT_EQ(t->dl_tensor.ndim, e.view.rank());
     for (int k = 0; k < e.view.rank(); ++k) {
       EXPECT_EQ(t->dl_tensor.shape[k], e.view.extents()[k]);
-      if (e.view.extents()[k] > 1) {
-        EXPECT_EQ(t->dl_tensor.strides[k], e.strides[static_cast<std::size_t>(k)]);
-      }
+      if (e.view.extents()[k] > 1) { EXPECT_EQ(t->dl_tensor.strides[k], e.strides[static_cast<std::size_t>(k)]); }
     }
     EXPECT_TRUE(equals(from_dlpack(t), from_device(e.view)));
   }
@@ -250,9 +246,9 @@ TEST(dlpack, what_cannot_be_an_array_is_refused_and_stays_the_callers) {
     given_back += t.given_back;
   };
   versioned_tensor lanes(data, {2, 32, 4}, {2}), quarter(data, {2, 8, 1}, {2}), opaque(data, {3, 64, 1}, {2}),
-      eight(data, {10, 8, 1}, {2}), deep(data, f32_type, std::vector<std::int64_t>(17, 1)), negative(data, f32_type, {-1}),
-      null(nullptr, f32_type, {2}), crooked(memory.at(2), f32_type, {2}), other(data, f32_type, {2}),
-      nowhere(data, f32_type, {2}), next(data, f32_type, {2}), fixed(data, f32_type, {2});
+      eight(data, {10, 8, 1}, {2}), deep(data, f32_type, std::vector<std::int64_t>(17, 1)),
+      negative(data, f32_type, {-1}), null(nullptr, f32_type, {2}), crooked(memory.at(2), f32_type, {2}),
+      other(data, f32_type, {2}), nowhere(data, f32_type, {2}), next(data, f32_type, {2}), fixed(data, f32_type, {2});
   refuse(lanes, "elements of 4 lanes");
   refuse(quarter, "float of 8 bits");
   refuse(opaque, "opaque handle of 64 bits");

@@ -1,6 +1,6 @@
 // Memory of other code as arrays, and arrays as memory: pointers of any strides, who may write, when it is given back.
-#include "dsl/host_view.hpp"
 #include "dsl/interchange.hpp"
+#include "dsl/host_view.hpp"
 #include "tests/backend/expect.hpp"
 #include "tests/backend/foreign.hpp"
 
@@ -38,10 +38,22 @@ TEST(interchange, every_dtype_in_any_strides_reads_what_lies_there) {
     std::vector<std::int64_t> strides;
   };
   const layout layouts[] = {
-      {0, {60}, {1}},           {0, {3, 4, 5}, {20, 5, 1}}, {3, {3, 4, 5}, {20, 5, 1}},  {0, {5, 4, 3}, {1, 5, 20}},
-      {1, {10, 2}, {4, 2}},     {59, {60}, {-1}},           {40, {3, 4}, {-20, 5}},      {7, {3, 4}, {0, 1}},
-      {0, {50, 8}, {1, 1}},     {2, {5, 5}, {6, 5}},        {5, {}, {}},                 {3, {2, 3}, {0, 0}},
-      {0, {7, 7}, {8, 1}},      {61, {4, 3, 2}, {-3, 7, 2}}, {0, {1, 4}, {1000, 1}},     {9, {2, 2, 2}, {12, 4, 2}},
+      {0, {60}, {1}},
+      {0, {3, 4, 5}, {20, 5, 1}},
+      {3, {3, 4, 5}, {20, 5, 1}},
+      {0, {5, 4, 3}, {1, 5, 20}},
+      {1, {10, 2}, {4, 2}},
+      {59, {60}, {-1}},
+      {40, {3, 4}, {-20, 5}},
+      {7, {3, 4}, {0, 1}},
+      {0, {50, 8}, {1, 1}},
+      {2, {5, 5}, {6, 5}},
+      {5, {}, {}},
+      {3, {2, 3}, {0, 0}},
+      {0, {7, 7}, {8, 1}},
+      {61, {4, 3, 2}, {-3, 7, 2}},
+      {0, {1, 4}, {1000, 1}},
+      {9, {2, 2, 2}, {12, 4, 2}},
       {0, {6, 10}, {10, 1}},
   };
   for (int t = 0; t < dtype_count; ++t) {
@@ -50,7 +62,8 @@ TEST(interchange, every_dtype_in_any_strides_reads_what_lies_there) {
     {
       const lent memory(x.bytes);
       for (const layout& l : layouts) {
-        const import_options how{.where = default_device(), .strides = l.strides, .release = count_up, .context = &given_back};
+        const import_options how{
+            .where = default_device(), .strides = l.strides, .release = count_up, .context = &given_back};
         const array a = from_pointer(memory.at(l.first * size_of(x.type)), x.type, l.extents, how);
         const host_array want = picked_by_strides(x, l.first, l.extents, l.strides);
         EXPECT_TRUE(equals(a, want)) << to_string(x.type) << " " << to_string(l.extents);
@@ -135,8 +148,9 @@ TEST(interchange, copies_need_the_memory_no_longer) {
     const host_array x = counted(i16, 12);
     const lent memory(x.bytes);
     int given_back = 0;
-    const array a = from_pointer(memory.at(0), i16, {3, 2},
-                                 {.where = default_device(), .strides = strides, .copy = true, .release = count_up, .context = &given_back});
+    const array a = from_pointer(
+        memory.at(0), i16, {3, 2},
+        {.where = default_device(), .strides = strides, .copy = true, .release = count_up, .context = &given_back});
     EXPECT_EQ(given_back, 1);
     memory.write(counted(i16, 13).bytes.data() + 2, 24);
     const std::vector<std::int64_t> plain = strides.empty() ? std::vector<std::int64_t>{2, 1} : strides;
@@ -151,12 +165,12 @@ TEST(interchange, what_cannot_be_an_array_is_refused_and_stays_the_callers) {
   const auto message = [&](auto&& call) -> std::string {
     try {
       call();
-    } catch (const error& e) {
-      return e.what();
-    }
+    } catch (const error& e) { return e.what(); }
     return "nothing was thrown";
   };
-  const auto has = [](const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; };
+  const auto has = [](const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+  };
   void* const nothing = nullptr;
   std::string text = message([&] { from_pointer(nothing, f32, {2}, how); });
   EXPECT_TRUE(has(text, "address is null, but shape [2]")) << text;
@@ -177,7 +191,8 @@ TEST(interchange, what_cannot_be_an_array_is_refused_and_stays_the_callers) {
   text = message([&] { from_pointer(static_cast<const void*>(memory.at(0)), f32, {2}, how); });
   EXPECT_TRUE(has(text, "constants can't be written in place")) << text;
   EXPECT_EQ(given_back, 0);
-  const array none = from_pointer(nothing, f32, {0, 3}, {.where = default_device(), .release = count_up, .context = &given_back});
+  const array none =
+      from_pointer(nothing, f32, {0, 3}, {.where = default_device(), .release = count_up, .context = &given_back});
   EXPECT_EQ(none.extents(), (shape{0, 3}));
   EXPECT_EQ(none.to_vector<float>().size(), 0u);
 }
@@ -187,7 +202,8 @@ class guarded {
  public:
   explicit guarded(std::size_t bytes) : page_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))), bytes_(bytes) {
     room_ = (bytes + page_ - 1) / page_ * page_;
-    start_ = static_cast<std::byte*>(mmap(nullptr, room_ + page_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    start_ = static_cast<std::byte*>(
+        mmap(nullptr, room_ + page_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     mprotect(start_ + room_, page_, PROT_NONE);
   }
   guarded(const guarded&) = delete;
@@ -246,6 +262,20 @@ TEST(interchange, pointers_for_writing_are_nobody_elses) {
   EXPECT_EQ(fours.to_vector<std::int16_t>(), (std::vector<std::int16_t>{4, 4, 4}));
 }
 
+TEST(interchange, values_are_stored_where_they_are_asked_for) {
+  const lent memory(counted(f32, 6).bytes);
+  array a = from_pointer(memory.at(0), f32, {6}, {.where = default_device(), .in_place = true});
+  a = a * 2 + flip(a);
+  store_at(memory.at(0), a);
+  const host_array want(std::vector<float>{5, 6, 7, 8, 9, 10});
+  EXPECT_EQ(memory.read(), want.bytes);
+  a += 1;  // in place, or not: it is there afterwards
+  store_at(memory.at(0), a);
+  EXPECT_EQ(memory.read(), host_array(std::vector<float>{6, 7, 8, 9, 10, 11}).bytes);
+  store_at(nullptr, zeros({0}));
+  EXPECT_THROW(store_at(nullptr, zeros({1})), type_error);
+}
+
 TEST(interchange, spans_both_ways) {
   std::vector<float> values{1, 2, 3, 4, 5, 6};
   array a = from_span(std::span<float>(values), {2, 3}, {.in_place = true});
@@ -259,9 +289,7 @@ TEST(interchange, spans_both_ways) {
   EXPECT_EQ(sum(b).item<float>(), 27);
   EXPECT_THROW(from_span(std::span<float>(values), {4, 2}), shape_error);
   EXPECT_THROW(as_span<double>(b), type_error);
-  if (default_device().is_cuda()) {
-    EXPECT_THROW(as_span<double>(ones({3})), device_error);
-  }
+  if (default_device().is_cuda()) { EXPECT_THROW(as_span<double>(ones({3})), device_error); }
   EXPECT_EQ(as_span<double>(zeros({0}).to(cpu())).size(), 0u);
 }
 

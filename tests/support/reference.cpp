@@ -38,8 +38,12 @@ std::string field(const std::string& header, const std::string& key, char open, 
 
 }  // namespace
 
+std::string data_file(const std::string& file) {
+  return std::string(SINTER_TESTS_FOLDER) + "/backend/data/" + file;
+}
+
 host_array reference(const std::string& name) {
-  std::ifstream file(std::string(SINTER_TESTS_FOLDER) + "/backend/data/" + name + ".npy", std::ios::binary);
+  std::ifstream file(data_file(name + ".npy"), std::ios::binary);
   if (!file) fail(name, "there is no such file in tests/backend/data");
   const std::string all{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   if (all.size() < 10 || all.compare(0, 6, "\x93NUMPY") != 0 || all[6] != 1)

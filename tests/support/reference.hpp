@@ -10,5 +10,7 @@ namespace sinter_test {
 
 /// The array of data/NAME.npy. Throws std::runtime_error when there is none or it isn't a little-endian C-order file.
 host_array reference(const std::string& name);
+/// The path of data/FILE.
+std::string data_file(const std::string& file);
 
 }  // namespace sinter_test
