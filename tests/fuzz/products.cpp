@@ -75,6 +75,35 @@ variable matrix_product(const variable& a, const variable& b) {
   return out;
 }
 
+/// Every line of a along its last axis with every line of b along its last but one (its only one).
+variable line_product(const variable& a, const variable& b) {
+  const shape &left = a.h.extents, &right = b.h.extents;
+  const int across = right.rank() == 1 ? 0 : right.rank() - 2;
+  const std::int64_t k = left[left.rank() - 1], m = right.rank() == 1 ? 1 : right[right.rank() - 1];
+  unsigned bad = k == right[across] ? 0u : refused::shape;
+  try {
+    promote(a.h.type, b.h.type);
+  } catch (const refused& r) { bad |= r.kinds; }
+  shape to = without_last(left, 1);
+  for (int d = 0; d < right.rank(); ++d)
+    if (d != across) {
+      if (to.rank() == max_rank) throw refused{bad | refused::shape};
+      to.append(right[d]);
+    }
+  if (bad != 0) throw refused{bad};
+  if (to.size() * std::max<std::int64_t>(k, 1) > most_products) throw unpredictable{};
+  const factors f = factors_of(a, b);
+  variable out(f.result, to);
+  const std::int64_t columns = to.size() / std::max<std::int64_t>(without_last(left, 1).size(), 1);
+  for (std::int64_t at = 0; at < out.size(); ++at) {
+    const std::int64_t row = at / columns, matrix = at % columns / m, column = at % m;
+    std::vector<std::int64_t> of_a, of_b;
+    for (std::int64_t l = 0; l < k; ++l) of_a.push_back(row * k + l), of_b.push_back((matrix * k + l) * m + column);
+    out.set(at, contracted(f, of_a, of_b));
+  }
+  return out;
+}
+
 variable as_shape(variable x, const shape& extents) {
   x.h.extents = extents;
   return x;
@@ -115,8 +144,7 @@ variable multiplied(const step& s, pool variables) {
     case product::dot: {
       const bool single = a.h.extents.rank() == 0 || b.h.extents.rank() == 0;
       if (single) return apply(binary::multiply, {&a}, {&b});
-      if (a.h.extents.rank() > 2 || b.h.extents.rank() > 2) throw refused{refused::shape | refused::type};
-      return matrix_product(a, b);
+      return line_product(a, b);
     }
     case product::vdot: return vector_product(a, b);
     default: {
