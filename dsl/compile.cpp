@@ -2,6 +2,7 @@
 
 #include "dsl/record_internal.hpp"
 #include "jit/compiled_function.hpp"
+#include "runtime/foreign.hpp"
 
 #include <atomic>
 #include <memory>
@@ -61,7 +62,7 @@ void evaluate_parts(std::span<const part> parts, const place& at) {
 bool is_alone(const array& x) {
   const jit::node* n = x.node();
   return n->owner && n->values() && n->references.load(std::memory_order_acquire) == 1 &&
-         n->values()->references.load(std::memory_order_acquire) == 1;
+         runtime::is_exclusive(*n->values());
 }
 
 }  // namespace

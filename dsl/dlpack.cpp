@@ -4,6 +4,7 @@
 #include "dsl/record_internal.hpp"
 #include "jit/engine.hpp"
 #include "runtime/backend.hpp"
+#include "runtime/stream.hpp"
 
 #include <fmt/format.h>
 
@@ -153,9 +154,9 @@ struct exported {
 reference<buffer> copy_of(const array& a, const place& at) {
   jit::node* n = a.node();
   jit::evaluate({&n, 1}, at);
-  const buffer* from = n->values();
+  buffer* from = n->values();
   reference<buffer> own(runtime::make_buffer(*from->owner, from->bytes));
-  if (from->bytes > 0) from->owner->copy_on_device(own->data, from->data, from->bytes);
+  runtime::copy_on_device(*own, *from, from->bytes);
   return own;
 }
 

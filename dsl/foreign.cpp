@@ -4,6 +4,7 @@
 #include "dsl/shape_ops.hpp"
 #include "jit/engine.hpp"
 #include "jit/graph_internal.hpp"
+#include "jit/recorded_memory.hpp"
 #include "runtime/backend.hpp"
 
 #include <fmt/format.h>
@@ -180,11 +181,13 @@ located_elements located(const array& a, bool may_stride, const place& at) {
     const jit::node_ref source = jit::pending_operand(n, jit::op::view);
     located_elements viewed;
     if (source && source->values() && strides_of_view(n->facts->view, source->extents, viewed)) {
+      jit::refuse_recorded(source.get(), at);
       viewed.memory = reference<buffer>::share(source->values());
       return viewed;
     }
   }
   jit::evaluate({&n, 1}, at);
+  jit::refuse_recorded(n, at);
   located_elements whole;
   whole.memory = reference<buffer>::share(n->values());
   contiguous_strides(a.extents(), whole.strides);

@@ -5,6 +5,7 @@
 #include "dsl/record_internal.hpp"
 #include "jit/engine.hpp"
 #include "runtime/backend.hpp"
+#include "runtime/stream.hpp"
 
 #include <fmt/format.h>
 
@@ -24,9 +25,9 @@ array taken_in(const foreign_elements& x, bool copy, std::string_view function, 
   borrowed.in_place = false;
   borrowed.any_alignment = x.strides == nullptr || is_c_order(x.extents, x.strides);
   array a = imported(borrowed, function, at);
-  if (const buffer* from = a.node()->values()) {
+  if (buffer* from = a.node()->values()) {
     reference<buffer> own(runtime::make_buffer(*x.where, from->bytes));
-    if (from->bytes > 0) x.where->copy_on_device(own->data, from->data, from->bytes);
+    runtime::copy_on_device(*own, *from, from->bytes);
     a = wrap(jit::make_buffer_node(std::move(own), x.type, x.extents, at));  // lets the memory go, which waits
   } else {
     jit::node* n = a.node();
@@ -82,11 +83,11 @@ void* writable_pointer(array& a, place at) {
   reference<buffer> memory = located(a, false, at).memory;
   runtime::device& where = *memory->owner;
   const bool alone = a.node()->references.load(std::memory_order_acquire) == 1;
-  const buffer* shared = memory.get();
+  buffer* shared = memory.get();
   memory = {};  // a's node holds it
   if (!alone || !runtime::is_exclusive(*shared)) {
     reference<buffer> own(runtime::make_buffer(where, shared->bytes));
-    if (shared->bytes > 0) where.copy_on_device(own->data, shared->data, shared->bytes);
+    runtime::copy_on_device(*own, *shared, shared->bytes);
     a = wrap(jit::make_buffer_node(std::move(own), a.type(), a.extents(), at));
   }
   jit::synchronize(where);
@@ -101,7 +102,10 @@ void store_at(void* to, const array& a, place at) {
     const std::string reason =
         where.kind() == runtime::device_kind::cuda ? runtime::unreachable_reason(where, to) : std::string();
     if (!reason.empty()) throw device_error(error_text(fmt::format("store_at: the address {} {}", to, reason), at));
+    runtime::memory_use use(where);
+    use.reads(*x.memory);
     where.copy_on_device(to, x.memory->data, static_cast<std::size_t>(a.size() * size_of(a.type())));
+    use.finished();
   }
   jit::synchronize(where);
 }

@@ -1,4 +1,5 @@
 // DLPack in and out: every dtype and layout without copies, tensors given back exactly once, what is refused and why.
+#include "dsl/compile.hpp"
 #include "dsl/dlpack.hpp"
 #include "tests/backend/expect.hpp"
 #include "tests/backend/foreign.hpp"
@@ -266,6 +267,27 @@ TEST(dlpack, what_cannot_be_an_array_is_refused_and_stays_the_callers) {
   fixed.tensor.flags = dlpack::read_only_flag;
   refuse(fixed, "the tensor is read-only", {.in_place = true});
   EXPECT_EQ(given_back, 0);
+}
+
+TEST(dlpack, compiled_functions_leave_foreign_memory_alone_and_give_out_none_while_recorded) {
+  const host_array x = ramp(f32, {64});
+  const lent memory(x.bytes);
+  auto step = compile([](array u) {
+    u(range(0, 8)) += 1;
+    return u;
+  });
+  for (int k = 0; k < 3; ++k) {
+    versioned_tensor t(memory.at(0), f32_type, {64});
+    const array stepped = step(from_dlpack(&t.tensor));
+    EXPECT_EQ(array(stepped(3)).item<float>(), 4);
+    EXPECT_EQ(memory.read(), x.bytes) << k;
+  }
+  auto leaks = compile([](const array& u) {
+    dlpack::managed_tensor_versioned* t = to_dlpack(u(range(0, 4)));
+    t->deleter(t);
+    return u + 1;
+  });
+  EXPECT_SAYS("in a function that is being recorded", leaks(x.to_device()));
 }
 
 /// As another header declares them.
