@@ -75,7 +75,7 @@ void row(samples::report& report, const std::string& form, std::size_t pixels, s
 
 int main(int argc, char** argv) {
   return samples::run("azimuthal_integration", argc, argv, [](samples::report& report) {
-    row(report, "naive", 20000, 50, means_ring_by_ring, "");
+    row(report, "naive", 20000, 50, means_ring_by_ring, "", 0);
     row(report, "fixed", 20000, 50, means, "");
     row(report, "fixed", 20000, 50, means_by_number, "_bins", 4);
     row(report, "fixed", 1000000, 1000, means_by_number, "_bins_1e6", 4);

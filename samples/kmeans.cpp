@@ -98,7 +98,7 @@ void row(samples::report& report, const std::string& form, std::size_t n, array 
 
 int main(int argc, char** argv) {
   return samples::run("kmeans", argc, argv, [](samples::report& report) {
-    row(report, "naive", 100000, moved_naively);
+    row(report, "naive", 100000, moved_naively, "", 0);
     row(report, "fixed", 100000, moved);
     row(report, "fixed", 100000, moved_by_number, "_by_number", 5);
     row(report, "fixed", 1000000, moved, "_1e6");

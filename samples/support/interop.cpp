@@ -26,6 +26,7 @@ auto guarded(Call call) -> decltype(call()) {
 
 }  // namespace
 
+#pragma GCC visibility push(default)
 extern "C" {
 
 const char* interop_error() { return last_error.c_str(); }
@@ -87,3 +88,4 @@ bool interop_increment(array* a) {
 void interop_free(array* a) { delete a; }
 
 }  // extern "C"
+#pragma GCC visibility pop
