@@ -8,10 +8,10 @@ namespace sinter::jit {
 
 namespace {
 
-// A block of 64 x 64 elements of which 8 on each side are lost has 1.8 times the work of the 48 x 48 that it stores; with 4
-// it is 1.3. Where blocks don't fill the device, launches are what counts. On an H200, in ms with borders of 1 (one
-// iteration a launch), 2, 4 and 8: 1000 steps of a 512 x 512 heat plate 2.53, 2.00, 1.63, 1.40; 200 steps of 8192 x 8192
-// 28.1, 20.4, 15.0, 16.6.
+// A block of 64 x 64 elements of which 8 on each side are lost has 1.8 times the work of the 48 x 48 that it stores;
+// with 4 it is 1.3. Where blocks don't fill the device, launches are what counts. On an H200, in ms with borders of 1
+// (one iteration a launch), 2, 4 and 8: 1000 steps of a 512 x 512 heat plate 2.53, 2.00, 1.63, 1.40; 200 steps of
+// 8192 x 8192 28.1, 20.4, 15.0, 16.6.
 constexpr int widest_border = 8, usual_border = 4, cheap = 24, most_cost = 64;
 constexpr std::int64_t few_tiles = 264;
 constexpr int widest_border_of_line = 128, most_steps = 32;
@@ -57,8 +57,8 @@ class stepping {
   /// One element of a domain of lines or planes, on its own, and nothing but it.
   bool is_plain() const {
     constexpr std::size_t most_states = 64;
-    if (states_.size() > most_states || k_.over != distribution::elements || k_.index_bits != 32 || k_.domain_rank > 2 || !k_.loops.empty() ||
-        !k_.checks.empty() || l_.numbers.cost > most_cost)
+    if (states_.size() > most_states || k_.over != distribution::elements || k_.index_bits != 32 ||
+        k_.domain_rank > 2 || !k_.loops.empty() || !k_.checks.empty() || l_.numbers.cost > most_cost)
       return false;
     return std::ranges::none_of(k_.body, [](const inst& x) {
       return x.code == op::atomic || x.code == op::memory || (x.code == op::store && x.arg[1] != value::none);
@@ -151,15 +151,16 @@ class stepping {
     constexpr int tile = step_window::side - 2 * widest_border;
     const bool few = (l_.numbers.rows + tile - 1) / tile * ((l_.numbers.inner + tile - 1) / tile) <= few_tiles;
     const int widest = few && l_.numbers.cost <= cheap ? widest_border : usual_border;
-    const int border = k_.domain_rank == 1 ? std::min(widest_border_of_line, w.columns / 32) : std::min(widest, w.rows / 8);
+    const int border =
+        k_.domain_rank == 1 ? std::min(widest_border_of_line, w.columns / 32) : std::min(widest, w.rows / 8);
     k_.steps = static_cast<std::uint8_t>(std::min(border / reach, most_steps));
     w = window_of(k_);
     constexpr std::int64_t most_blocks_down = 65535;
     return k_.steps >= 2 && l_.numbers.rows <= most_blocks_down * w.tile_rows();
   }
 
-  /// Those that the emitter finds by their place at the end: the states as they are now, the array's bounds as seen from
-  /// the domain's first element (columns, then rows if it has any), and the number of iterations.
+  /// Those that the emitter finds by their place at the end: the states as they are now, the array's bounds as seen
+  /// from the domain's first element (columns, then rows if it has any), and the number of iterations.
   void add_parameters() {
     for (std::size_t s = 0; s < states_.size(); ++s) {
       const std::uint32_t later = k_.accesses[stores_[s]].pointer;

@@ -71,7 +71,8 @@ class step_emitter : public kernel_emitter {
       w_.line("const int d0 = top + row + k, i = left + column, at = {} + (row + k) * {} + column;", guard_,
               window_.columns);
     } else {
-      w_.line("const int along = threadIdx.x + k * {}, i = left + along, at = {} + along;", step_window::threads, guard_);
+      w_.line("const int along = threadIdx.x + k * {}, i = left + along, at = {} + along;", step_window::threads,
+              guard_);
     }
   }
 
@@ -106,8 +107,8 @@ class step_emitter : public kernel_emitter {
                                 type_of(s), s);
     const auto lambda = w_.definition("const auto iterate = [&]({})", parameters);
     {
-      // Everything is computed, also what lies so near to the border that it means nothing: without conditions, neighbours
-      // share what they load.
+      // Everything is computed, also what lies so near to the border that it means nothing: without conditions,
+      // neighbours share what they load.
       const auto all = w_.block("if (is_inner)");
       const auto points = each_point();
       find_place();

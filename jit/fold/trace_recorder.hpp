@@ -23,6 +23,11 @@ struct trace_slot {
   bool is_written = false;  ///< somewhere: reads of `first` itself go elsewhere
 };
 
+// Larger expressions are variables of their own, so that describing a statement takes bounded time.
+constexpr std::uint32_t most_nodes_of_statement = 64;
+/// Whether it is what a loop, or an opaque operation, gives.
+bool is_loop_result(const node* n);
+
 /// Folded statements over slots. Versions are the nodes of arrays that hold what a slot has after the last statement; a
 /// statement that would change what another array still sees gets a slot of its own, so versions stay true.
 class statement_trace {
@@ -31,6 +36,8 @@ class statement_trace {
   ~statement_trace();
   statement_trace(const statement_trace&) = delete;
   statement_trace& operator=(const statement_trace&) = delete;
+  /// Whether any thread has one.
+  static bool are_there() noexcept;
 
   struct version {
     node_ref n;

@@ -1,5 +1,5 @@
-// Whole programs' inner loops, and what the library is used for without thinking about kernels: long chains, rows of few
-// numbers, all pairs, random numbers made and used, many tiny calls.
+// Whole programs' inner loops, and what the library is used for without thinking about kernels: long chains, rows of
+// few numbers, all pairs, random numbers made and used, many tiny calls.
 #include "tests/bench/support.hpp"
 
 #include <algorithm>
@@ -61,7 +61,8 @@ void axpy_past_2_31(benchmark::State& state) {
 void outer_rows(benchmark::State& state) {
   const std::int64_t n = state.range(0), width = state.range(1);
   const array x = random_array(f32, {n, width}, 1), y = random_array(f32, {n, width}, 2);
-  throughput(state, 4.0 * static_cast<double>(n * n * width), [&] { return x(all, newaxis, all) + y(newaxis, all, all); });
+  throughput(state, 4.0 * static_cast<double>(n * n * width),
+             [&] { return x(all, newaxis, all) + y(newaxis, all, all); });
 }
 BENCHMARK(outer_rows)->Args({either(2048, 512), 64})->Apply(bench::timed);
 

@@ -33,8 +33,9 @@ def run_ours(program, pattern, quick, folder):
             continue
         # Google Benchmark appends how a row was run.
         name = re.sub(r"/(iterations:\d+|manual_time|real_time)", "", row["name"])
+        kept = ("floor_us", "enqueue_us", "first_ms", "record_ns")
         told[name] = {
-            "us": row["real_time"], **{k: row[k] for k in ("floor_us", "enqueue_us", "first_ms", "record_ns") if k in row},
+            "us": row["real_time"], **{k: row[k] for k in kept if k in row},
             "samples": [row[f"check{k}"] for k in range(8) if f"check{k}" in row]}
     return told
 
@@ -100,7 +101,8 @@ def plot(ours, peers, tolerance):
     colours = dict(zip(["sinter", *peers], ["#1a1a1a", "#d1495b", "#edae49", "#00798c", "#8d6a9f", "#66a182"]))
     entries = list(lines(ours, peers, tolerance))
     left, width, step, top = 300, 720, 18, 50
-    most = max([us / row["floor_us"] for _, row, cells in entries for us, _ in [*cells.values(), (row["us"], True)]] + [10])
+    most = max([us / row["floor_us"] for _, row, cells in entries
+                for us, _ in [*cells.values(), (row["us"], True)]] + [10])
     decades = max(1, math.ceil(math.log10(most)))
 
     def x(ratio):
@@ -139,7 +141,8 @@ def main():
     options = parser.parse_args()
     if options.device:
         os.environ["SINTER_DEVICE"] = options.device
-    listed = subprocess.run([options.program, "--benchmark_list_tests=true"], check=True, capture_output=True, text=True)
+    listed = subprocess.run([options.program, "--benchmark_list_tests=true"], check=True, capture_output=True,
+                            text=True)
     # Rows past 32 bits are registered on GPUs only.
     cuda = "axpy_past_2_31" in listed.stdout
     tolerance = {row.name: row.tolerance for row in rows(cuda)}
@@ -151,7 +154,8 @@ def main():
     ours = run_ours(options.program, pattern, options.quick, options.out)
     peers = {}
     if options.peers:
-        peers = {p: run_peer(p, options.filter, options.quick, options.limit) for p in (GPU_PEERS if cuda else CPU_PEERS)}
+        libraries = GPU_PEERS if cuda else CPU_PEERS
+        peers = {p: run_peer(p, options.filter, options.quick, options.limit) for p in libraries}
         peers = {p: told for p, told in peers.items() if told}
     print(table(ours, peers, tolerance))
     (options.out / "compare.json").write_text(json.dumps({"sinter": ours, **peers}, indent=1))

@@ -11,7 +11,8 @@ using bench::bytes_of;
 using bench::copy_us;
 using bench::random_array;
 
-/// Times what `record` leaves pending, evaluation and the wait, as a median; what recording a statement took is told apart.
+/// Times what `record` leaves pending, evaluation and the wait, as a median; what recording a statement took is told
+/// apart.
 template <class Record>
 void recorded(benchmark::State& state, double floor_us, double statements, Record record) {
   static double first_ms = 0;

@@ -380,7 +380,8 @@ def rows(cuda):
     yield Row(f"mandelbrot/{n}", (Of(lambda m: points(n, -2.0)(m)[None, :]), Of(lambda m: points(n, -1.5)(m)[:, None])),
               np_mandelbrot, torch_mandelbrot, jax_mandelbrot, compiled=False, tolerance=0.1)
     n = 8192 if cuda else 1024
-    yield Row(f"pairwise/{n}", (Random(n, 64), Random(n, 64, seed=2)), np_pairwise, jax=None)  # XLA compiles it for minutes
+    # XLA compiles it for minutes, and n-body.
+    yield Row(f"pairwise/{n}", (Random(n, 64), Random(n, 64, seed=2)), np_pairwise, jax=None)
     bodies = 16384 if cuda else 2048
     yield Row(f"nbody/{bodies}", tuple(Random(bodies, seed=s) for s in (1, 2, 3, 4)), nbody, jax=None)
     drawn = 1000000000 if cuda else 4000000

@@ -127,7 +127,8 @@ class Jax(Numpy):
         self.jax.block_until_ready(results)
 
 
-LIBRARIES = {"cupy": Cupy, "torch": Torch, "torch.compile": TorchCompile, "jax": Jax, "numpy": Numpy, "numexpr": Numexpr}
+LIBRARIES = {"cupy": Cupy, "torch": Torch, "torch.compile": TorchCompile, "jax": Jax, "numpy": Numpy,
+             "numexpr": Numexpr}
 
 
 def timed(library, row, runs):

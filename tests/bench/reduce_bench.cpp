@@ -62,7 +62,8 @@ void norm_rows(benchmark::State& state) {
   throughput(state, bytes_of(x) * 4 / 3, [&] { return sqrt(sinter::sum(square(x), 1)); });
 }
 BENCHMARK(norm_rows)
-    ->Apply([](benchmark::internal::Benchmark* b) { b->Args({power(bench::on_cuda() ? 24 : 22), 3}); })->Apply(bench::timed);
+    ->Apply([](benchmark::internal::Benchmark* b) { b->Args({power(bench::on_cuda() ? 24 : 22), 3}); })
+    ->Apply(bench::timed);
 
 /// Shifted copies of x joined, subtracted, squared, summed: x is read, a number a row is written.
 void smoothness_cost(benchmark::State& state) {
@@ -76,7 +77,8 @@ void smoothness_cost(benchmark::State& state) {
   });
 }
 BENCHMARK(smoothness_cost)
-    ->Apply([](benchmark::internal::Benchmark* b) { b->Arg(bench::on_cuda() ? 20000000 : 800000); })->Apply(bench::timed);
+    ->Apply([](benchmark::internal::Benchmark* b) { b->Arg(bench::on_cuda() ? 20000000 : 800000); })
+    ->Apply(bench::timed);
 
 // ---- Row programs ----
 void softmax(benchmark::State& state) {

@@ -65,7 +65,8 @@ BENCHMARK(black_scholes)
     ->Apply([](benchmark::internal::Benchmark* b) {
       for (const int power : {10, 16, 20, 24, 26})
         if (power <= 20 || bench::on_cuda()) b->Arg(std::int64_t{1} << power);
-    })->Apply(bench::timed);
+    })
+    ->Apply(bench::timed);
 
 void broadcast(benchmark::State& state, dtype type) {
   const std::int64_t n = state.range(0);
@@ -85,7 +86,8 @@ void gather(benchmark::State& state) {
   throughput(state, bytes, [&] { return table(ids, all) * 1.5f; });
 }
 BENCHMARK(gather)
-    ->Apply([](benchmark::internal::Benchmark* b) { b->Arg(2048)->Arg(bench::on_cuda() ? 2000000 : 50000); })->Apply(bench::timed);
+    ->Apply([](benchmark::internal::Benchmark* b) { b->Arg(2048)->Arg(bench::on_cuda() ? 2000000 : 50000); })
+    ->Apply(bench::timed);
 
 void add_transposed(benchmark::State& state) {
   const std::int64_t n = state.range(0);
@@ -93,6 +95,7 @@ void add_transposed(benchmark::State& state) {
   throughput(state, 3 * bytes_of(n * n, f32), [&] { return a + transpose(b); });
 }
 BENCHMARK(add_transposed)
-    ->Apply([](benchmark::internal::Benchmark* b) { b->Arg(1024)->Arg(bench::on_cuda() ? 16384 : 4096); })->Apply(bench::timed);
+    ->Apply([](benchmark::internal::Benchmark* b) { b->Arg(1024)->Arg(bench::on_cuda() ? 16384 : 4096); })
+    ->Apply(bench::timed);
 
 }  // namespace

@@ -23,7 +23,8 @@ void columns_in_place(benchmark::State& state) {
   });
 }
 BENCHMARK(columns_in_place)
-    ->Apply([](benchmark::internal::Benchmark* b) { b->Arg(100000)->Arg(bench::on_cuda() ? 100000000 : 4000000); })->Apply(bench::timed);
+    ->Apply([](benchmark::internal::Benchmark* b) { b->Arg(100000)->Arg(bench::on_cuda() ? 100000000 : 4000000); })
+    ->Apply(bench::timed);
 
 void sides(benchmark::internal::Benchmark* b) { b->Arg(512)->Arg(bench::on_cuda() ? 8192 : 2048); }
 
@@ -66,7 +67,8 @@ void scatter_add(benchmark::State& state) {
   });
 }
 BENCHMARK(scatter_add)
-    ->Apply([](benchmark::internal::Benchmark* b) { b->Arg(1 << 16)->Arg(bench::on_cuda() ? 1 << 26 : 1 << 22); })->Apply(bench::timed);
+    ->Apply([](benchmark::internal::Benchmark* b) { b->Arg(1 << 16)->Arg(bench::on_cuda() ? 1 << 26 : 1 << 22); })
+    ->Apply(bench::timed);
 
 /// Bytes, all values alike often: a multiplicative hash of their positions.
 array random_bytes(std::int64_t n) {

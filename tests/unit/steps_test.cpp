@@ -67,7 +67,8 @@ void run_steps(std::vector<state>& states, jit::lowered& l, std::int64_t steps) 
       },
       &states);
   const jit::kernel* const parts[] = {&l.ir};
-  const auto module = jit::emulated_module::load({"steps", jit::emit(parts, "steps", jit::dialect::cuda), {}, {"steps"}, {}});
+  const std::string text = jit::emit(parts, "steps", jit::dialect::cuda);
+  const auto module = jit::emulated_module::load({"steps", text, {}, {"steps"}, {}});
   const jit::raw_function* const f = module->find("steps");
   ASSERT_NE(f, nullptr);
   std::vector<void*> arguments;
@@ -89,7 +90,8 @@ TEST_P(plane_steps, are_those_of_the_loop) {
   std::vector<state> states{make_state({rows, columns}, 1)};
   const array& u = states[0].now;
   constexpr range inner(1, -1), before(0, -2), after(2, end);
-  states[0].next(inner, inner) = u(before, inner) - u(after, inner) + u(inner, before) * 3 + u(inner, after) - u(inner, inner);
+  states[0].next(inner, inner) =
+      u(before, inner) - u(after, inner) + u(inner, before) * 3 + u(inner, after) - u(inner, inner);
   jit::lowered l;
   ASSERT_TRUE(lower_steps(states, l));
   EXPECT_EQ(l.ir.steps, 8);
