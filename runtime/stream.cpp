@@ -49,6 +49,7 @@ bool stream::try_to_hold() noexcept {
 
 void stream::let_go() noexcept {
   if (handles_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  const auto held = reference<stream>::share(this);  // once it has ended, others may let it go
   try {
     const std::lock_guard lock(points_guard_);
     open_has_uses_ = true;  // so that the last point says when all is done

@@ -54,9 +54,9 @@ struct thread_statements {
 
   statement_trace* open() {
     if (!trace) return nullptr;
-    statement_trace& t = *trace->facts->trace;
-    const std::lock_guard lock(t.mutex);
-    if (!t.is_raised) return &t;
+    const std::shared_ptr<statement_trace> t = trace->facts->trace;  // its mutex outlives the node's last reference
+    const std::lock_guard lock(t->mutex);
+    if (!t->is_raised) return t.get();
     trace = {};
     return nullptr;
   }
