@@ -123,6 +123,9 @@ class lowering {
   // lower.cpp: values
   value lower_value(node* n, std::uint32_t map);
   value lower_fresh(node* n, std::uint32_t map);
+  // lower_limits.cpp
+  void check_instructions() const;
+  void check_parameters() const;
   void note_lowered(node* n);
   value lower_load(node* n, std::uint32_t map);
   value lower_scalar(node* n);
