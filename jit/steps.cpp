@@ -57,8 +57,10 @@ class stepping {
   /// One element of a domain of lines or planes, on its own, and nothing but it.
   bool is_plain() const {
     constexpr std::size_t most_states = 64;
+    // Users' code isn't for values that mean nothing, which the border of a window has: it may loop on them for ever.
     if (states_.size() > most_states || k_.over != distribution::elements || k_.index_bits != 32 ||
-        k_.domain_rank > 2 || !k_.loops.empty() || !k_.checks.empty() || l_.numbers.cost > most_cost)
+        k_.domain_rank > 2 || !k_.loops.empty() || !k_.calls.empty() || !k_.checks.empty() ||
+        l_.numbers.cost > most_cost)
       return false;
     return std::ranges::none_of(k_.body, [](const inst& x) {
       return x.code == op::atomic || x.code == op::memory || (x.code == op::store && x.arg[1] != value::none);
