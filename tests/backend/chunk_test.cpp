@@ -1,7 +1,7 @@
 // for_each_chunk: the same results as in one call, whatever the chunks, and what happens when something is thrown.
 #include "dsl/transfer.hpp"
-#include "runtime/transfer.hpp"
 #include "tests/backend/expect.hpp"
+#include "tests/backend/pieces.hpp"
 
 #include <numeric>
 #include <stdexcept>
@@ -10,18 +10,6 @@ using namespace sinter;
 using namespace sinter_test;
 
 namespace {
-
-/// Copies are staged in pieces of so many bytes while it lives.
-class piece_size {
- public:
-  explicit piece_size(std::size_t bytes) : before_(runtime::staging().piece_bytes.exchange(bytes)) {}
-  ~piece_size() { runtime::staging().piece_bytes = before_; }
-  piece_size(const piece_size&) = delete;
-  piece_size& operator=(const piece_size&) = delete;
-
- private:
-  std::size_t before_;
-};
 
 std::vector<float> ramp(std::size_t n) {
   std::vector<float> x(n);

@@ -1,8 +1,8 @@
 // Copies between arrays and host memory: any layout, any dtype, in pieces, with and without waiting, and in chunks.
 #include "dsl/complex.hpp"
 #include "dsl/transfer.hpp"
-#include "runtime/transfer.hpp"
 #include "tests/backend/expect.hpp"
+#include "tests/backend/pieces.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -16,18 +16,6 @@ using namespace sinter;
 using namespace sinter_test;
 
 namespace {
-
-/// Copies are staged in pieces of so many bytes while it lives: what takes many of them needn't be large.
-class piece_size {
- public:
-  explicit piece_size(std::size_t bytes) : before_(runtime::staging().piece_bytes.exchange(bytes)) {}
-  ~piece_size() { runtime::staging().piece_bytes = before_; }
-  piece_size(const piece_size&) = delete;
-  piece_size& operator=(const piece_size&) = delete;
-
- private:
-  std::size_t before_;
-};
 
 /// Some number of T that differs from its neighbours', whatever T can hold.
 template <class T>
