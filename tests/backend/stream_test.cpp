@@ -98,6 +98,7 @@ TEST(stream, what_another_stream_made_is_waited_for) {
   EXPECT_EQ(a.impl().waits(), 0u);
 }
 
+// cupy#7820
 TEST(stream, a_read_waits_for_the_stream_that_made_the_array) {
   warm_up();
   const stream a;
@@ -367,6 +368,7 @@ TEST(stream, loops_of_whole_arrays_hand_on_their_states) {
   EXPECT_GE(b.impl().waits(), 1u);
 }
 
+// cupy#2159, #4988
 TEST(stream, raw_kernels_run_on_the_current_one) {
   warm_up();
   static const raw_kernel<void(in<std::uint32_t>, out<std::uint32_t>, std::int32_t)> twice{"twice", R"(
