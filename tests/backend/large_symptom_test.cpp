@@ -22,7 +22,7 @@ TEST_F(large_symptom, more_indices_than_32_bits_count) {
   const array picked = take(array{5, 6, 7}, arange(n) % 3);
   EXPECT_EQ(picked(n - 1).item<std::int32_t>(), 5);
   EXPECT_EQ(picked(two_31 - 1).item<std::int32_t>(), 6);
-  EXPECT_EQ(sum(picked.astype(i64)).item<std::int64_t>(), n / 3 * 18 + 5 + 6);
+  EXPECT_EQ(sum(picked.astype(i64)).item<std::int64_t>(), n / 3 * 18 + 5);
 }
 
 // cupy#9841: a running sum that gave back its input.
@@ -91,7 +91,7 @@ TEST_F(large_symptom, the_last_of_numbers_past_two_gigabytes) {
 // warp#1799: numbers of threads that wrap.
 TEST_F(large_symptom, as_many_calls_as_a_repeated_element) {
   const array one = broadcast_to(ones({1}, u8), {two_31 + 1});
-  const elementwise count{"count", "u8 x", "u64 n", "n = x"};
+  const elementwise count{"count", "u8 x", "u64 y", "y = x"};
   EXPECT_EQ(sum(count(one)).item<std::uint64_t>(), 2147483649u);
 }
 
