@@ -208,7 +208,7 @@ array combined_in_order(const array& base, const array& values, const picks& p, 
   const shape& e = p.extents;
   const std::int64_t before = product_of({e.begin(), e.begin() + p.first});
   const std::int64_t after = product_of({e.begin() + p.first + p.indices[0].rank(), e.end()});
-  checked_bytes(shape{before, n, m, after}, base.type());
+  checked_bytes(shape{before, n, m, after}, base.type(), at);
   // Elements are numbered from 1: the gather tells of bad indices, and gives 0, which is none of them.
   const array numbers = record(op::add, iota(m, at), 1, at);
   const array table = wrap(jit::make_reshape(numbers.node(), part.table, at));
@@ -259,7 +259,7 @@ array scattered(const array& base, const picks& p, const jit::input& x, const wr
   const bool reduces = is_reduced(w.how, base.type());
   const array own = adopted(value.in, reduces ? base.type() : type_to_combine_in(base, value.in, w), w);
   if (p.extents.size() == 0) return base;
-  checked_bytes(p.extents, own.type());
+  checked_bytes(p.extents, own.type(), w.at);
   const array values = wrap(jit::make_broadcast(own.node(), p.extents, w.at));
   if (w.how != op::buffer) {
     if (reduces) return combined_in_order(base, values, p, w.how, w.at);

@@ -129,7 +129,7 @@ class call_recorder {
     facts->kernel = &bound;
     if (k_.runs_alone()) facts->loop = std::make_shared<loop_body>();
     const op code = k_.runs_alone() ? op::lone_call : k_.has_raw_inputs() ? op::raw_call : op::call;
-    for (const dtype t : bound.output_types) checked_bytes(extents_, t);
+    for (const dtype t : bound.output_types) checked_bytes(extents_, t, at_);
     node_ref call = new_node(code, bound.output_types[0], extents_, at_, std::move(facts));
     for (std::size_t p = 0; p < operands_.size(); ++p) add_input(*call, p, bound.input_types[p]);
     add_positions(*call);
@@ -254,7 +254,7 @@ bool is_plain(const user_kernel& k, const call_options& how) {
 inline node_ref new_call(op code, std::unique_ptr<attribute>&& facts, const shape& extents, const place& at) {
   const std::vector<dtype>& results = facts->kernel->output_types;
   if (extents.rank() > 0)
-    for (const dtype t : results) checked_bytes(extents, t);
+    for (const dtype t : results) checked_bytes(extents, t, at);
   return new_node(code, results[0], extents, at, std::move(facts));
 }
 
