@@ -44,11 +44,13 @@ bool same_table(const std::vector<T>& a, const std::vector<T>& b) {
 }
 
 /// All but the tables.
-std::array<std::uint64_t, 2> facts_of(const kernel& k) {
+std::array<std::uint64_t, 3> facts_of(const kernel& k) {
   return {k.domain_rank | std::uint64_t{k.index_bits} << 8 | std::uint64_t{k.math} << 16 | std::uint64_t{k.lanes} << 24 |
               std::uint64_t{k.threads} << 32,
           static_cast<std::uint64_t>(k.over) | std::uint64_t{k.split} << 8 | std::uint64_t{k.kept} << 16 |
-              std::uint64_t{k.whole} << 24 | std::uint64_t{k.unrolled} << 32 | std::uint64_t{k.steps} << 40};
+              std::uint64_t{k.whole} << 24 | std::uint64_t{k.unrolled} << 32 | std::uint64_t{k.steps} << 40,
+          k.tile.dim | std::uint64_t{k.tile.rows} << 8 | std::uint64_t{k.tile.columns} << 16 |
+              std::uint64_t{k.tile.depth} << 24};
 }
 
 std::uint64_t mix_kernel(std::uint64_t h, const kernel& k) {
