@@ -152,7 +152,7 @@ bool lowering::distribute_lines(const tile_choice& c) {
   k.tile = {result_tile::none, 1, k.lanes, static_cast<std::uint8_t>(depth)};
   k.over = distribution::tiles;
   const std::int64_t blocks = c.elements / inner * up(inner, width_of_line * lanes);
-  const std::int64_t pieces = std::min(up(blocks_of_lines, blocks), c.trips / (4 * height_of_line * depth));
+  const std::int64_t pieces = std::min(blocks_of_lines / blocks, c.trips / (4 * height_of_line * depth));
   out_->numbers.blocks = blocks * std::max<std::int64_t>(pieces, 1);
   const auto reductions = std::ranges::count_if(k.body, [](const inst& i) { return is_reduction(i.code); });
   const std::size_t bytes = bytes_of_accumulator * static_cast<std::size_t>(reductions);
