@@ -28,7 +28,7 @@ constexpr std::int64_t least_columns = 32;   // threads side by side, so that a 
 // Host: iterations that are worth a thread of their own, and the most pieces; the same whatever threads there are, so
 // that results are.
 constexpr std::int64_t iterations_a_piece = 1 << 15, most_pieces_on_host = 64;
-constexpr std::size_t most_bytes_of_accumulator = 32, most_bytes_of_users = 256;
+constexpr std::size_t most_bytes_of_users = 256;
 
 std::int64_t up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 std::int64_t power_of_two(std::int64_t x) {
@@ -106,7 +106,7 @@ lowering::loop_facts lowering::look_at_loops() {
     }
     if (is_reduction(i.code) && open.size() == 1) {
       f.reduces = true;
-      f.accumulator_bytes += i.code == op::reduce_call ? most_bytes_of_users : most_bytes_of_accumulator;
+      f.accumulator_bytes += i.code == op::reduce_call ? most_bytes_of_users : bytes_of_accumulator;
     }
     if (i.code == op::load && open.size() == 1) {
       const std::pair<std::uint32_t, std::uint32_t> key{k.body[open[0]].attr, k.origins[v]};
@@ -171,6 +171,7 @@ void lowering::distribute() {
   a.workspace_bytes = a.ticket_count = 0;
   a.shared_bytes = 0;
   if (k.loops.empty()) return;
+  if (for_cuda_ && distribute_tiles()) return align_loops();
   loop_facts f = look_at_loops();
   if (f.loops == 0 || f.beside) return;  // each thread runs the loops of its element
   count_neighbours(true, f);
@@ -246,7 +247,7 @@ void lowering::distribute_scans(const loop_facts& f) {
   const std::int64_t scans = scans_of_body();
   out_->numbers.blocks = std::min(f.elements * tiles, threads_scanning / threads);
   write_pieces(1, tiles, f.elements, 4 + 4 * scans * f.elements * tiles,
-               2 * most_bytes_of_accumulator * static_cast<std::size_t>(scans));
+               2 * bytes_of_accumulator * static_cast<std::size_t>(scans));
 }
 
 std::int64_t lowering::scans_of_body() const {

@@ -39,6 +39,9 @@ std::string describe_group(const group& g, std::size_t number, const lowered& l)
 std::string describe_loops(const lowered& l) {
   const kernel& k = l.ir;
   if (k.over == distribution::elements) return "";
+  if (k.over == distribution::tiles)
+    return fmt::format("tiles of {} x {} results a thread, what they share fetched through shared memory{}\n",
+                       k.tile.rows, k.tile.columns, k.split ? fmt::format(", in {} pieces", l.numbers.pieces) : "");
   int loops = 0, depth = 0;
   for (const inst& i : k.body) {
     loops += i.code == op::loop && depth == 0;

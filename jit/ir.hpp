@@ -173,6 +173,17 @@ enum class distribution : std::uint8_t {
   columns,   ///< threads side by side take neighbours along the domain's inner dim, and those below share the
              ///< iterations
   steps,     ///< cuda: blocks take windows of the domain, and run several iterations of a loop around it (jit/steps.hpp)
+  tiles,     ///< cuda: a thread takes a tile of the domain, and runs its only loop for all of it (kernel::tile)
+};
+
+/// distribution::tiles: elements of the domain that a thread takes together, since what its loop reads does not depend
+/// on all counters. A block brings `depth` iterations' worth of that to shared memory at a time.
+struct result_tile {
+  static constexpr std::uint8_t none = 0xff;
+  std::uint8_t dim = none;   ///< of the domain, but the inner one: along which a thread has `rows`; none: one row, and
+                             ///< threads below each other share the iterations
+  std::uint8_t rows = 1, columns = 1;  ///< columns: along the inner dim
+  std::uint8_t depth = 0;
 };
 
 struct parameter {
@@ -200,8 +211,8 @@ struct kernel {
   std::uint32_t domain_rank = 1;
   std::uint8_t index_bits = 64;
   std::uint8_t math = 0;   ///< math_mode
-  /// Neighbours that a thread takes at once, along the inner dim of the domain (elements, columns) or of each outermost
-  /// loop (rows).
+  /// Neighbours that a thread takes at once, along the inner dim of the domain (elements, columns, tiles) or of each
+  /// outermost loop (rows).
   std::uint8_t lanes = 1;
   distribution over = distribution::elements;
   std::uint8_t split = 0;      ///< 1: the outermost loops may be cut in pieces, which several blocks or threads run
@@ -211,6 +222,7 @@ struct kernel {
   std::uint8_t unrolled = 0;   ///< rows, cuda: if not 0, loops are short, and a thread runs those of so many elements
   std::uint8_t steps = 0;      ///< most iterations of a launch
   std::uint16_t threads = 256; ///< of a cuda block
+  result_tile tile;
   /// By instruction, when there are loops: equal numbers are one value, at the same iteration of loops over the same
   /// dims.
   std::vector<std::uint32_t> origins;

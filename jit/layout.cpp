@@ -80,7 +80,9 @@ void lowering::choose_width() {
   if (!for_cuda_ || how_->force_wide_index) return;
   const std::int64_t limit = spaces_.size() > 1 ? narrow_limit - slack_of_loops : narrow_limit;
   std::int64_t trips = spaces_.size() > 1 ? 2 : 1;  // blocks step past the domain by as much as it has
+  const bool tiles = std::ranges::any_of(k.body, [](const inst& i) { return is_scan(i.code); });  // of all rows
   for (std::size_t d = 0; d < final_extents_.size(); ++d) {
+    if (d > 0 && final_spaces_[d] != final_spaces_[d - 1] && !tiles) trips = 1;  // a loop's iterations, for each element
     const std::int64_t n = std::max<std::int64_t>(final_extents_[d], 1);
     if (n >= limit) return;
     if (!spaces_[final_spaces_[d]].serial) trips *= n;  // nobody numbers the iterations of serial loops
@@ -190,7 +192,7 @@ void lowering::align_loops() {
   const kernel& k = out_->ir;
   if (k.lanes == 1) return;
   const auto is_inner = [&](std::uint32_t d) {
-    if (k.over == distribution::columns) return d == k.domain_rank - 1;
+    if (k.over == distribution::columns || k.over == distribution::tiles) return d == k.domain_rank - 1;
     for (std::uint32_t s = 1; s < spaces_.size(); ++s)
       if (spaces_[s].parent == 0 && d == k.loops[s - 1].first + k.loops[s - 1].count - 1) return true;
     return false;

@@ -33,10 +33,11 @@ bool has_options(const kernel& k) {
   return std::ranges::any_of(k.calls, [](const call& c) { return !c.kernel->options.empty(); });
 }
 
-/// Whether a kernel may be one part of several, however small: parts have blocks of one size, and no pieces to wait
-/// for.
+/// Whether a kernel may be one part of several, however small: parts have blocks of one size, little shared
+/// memory, and no pieces to wait for.
 bool can_be_part(const kernel& k) {
-  return k.over == distribution::elements || (k.split == 0 && k.threads == 256 && k.staged.empty());
+  const bool shared_memory = !k.staged.empty() || k.over == distribution::tiles;
+  return k.over == distribution::elements || (k.split == 0 && k.threads == 256 && !shared_memory);
 }
 
 bool is_large(const group& g, const lowered& l) {

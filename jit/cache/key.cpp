@@ -51,8 +51,14 @@ std::array<std::uint64_t, 2> facts_of(const kernel& k) {
               std::uint64_t{k.whole} << 24 | std::uint64_t{k.unrolled} << 32 | std::uint64_t{k.steps} << 40};
 }
 
+std::uint64_t tile_of(const kernel& k) {
+  return k.tile.dim | std::uint64_t{k.tile.rows} << 8 | std::uint64_t{k.tile.columns} << 16 |
+         std::uint64_t{k.tile.depth} << 24;
+}
+
 std::uint64_t mix_kernel(std::uint64_t h, const kernel& k) {
   for (const std::uint64_t word : facts_of(k)) h = mix(h, word);
+  if (k.over == distribution::tiles) h = mix(h, tile_of(k));
   h = mix_table(h, k.body);
   h = mix_table(h, k.terms);
   h = mix_table(h, k.forms);
@@ -97,7 +103,7 @@ std::uint64_t mix_calls(std::uint64_t h, const kernel& k) {
 }
 
 bool same_kernel(const kernel& x, const kernel& y) {
-  if (facts_of(x) != facts_of(y) || x.calls.size() != y.calls.size()) return false;
+  if (facts_of(x) != facts_of(y) || tile_of(x) != tile_of(y) || x.calls.size() != y.calls.size()) return false;
   for (std::size_t c = 0; c < x.calls.size(); ++c)
     if (x.calls[c].kernel->identity != y.calls[c].kernel->identity || x.calls[c].first != y.calls[c].first ||
         x.calls[c].count != y.calls[c].count)

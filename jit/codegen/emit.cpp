@@ -244,6 +244,7 @@ std::unique_ptr<kernel_emitter> emitter_of(const kernel& k, const user_code& use
   if (d == dialect::host && runs_in_lanes(k)) return make_host_lane_emitter(k, users, w);
   if (k.over == distribution::elements) return std::make_unique<element_emitter>(k, users, d, w);
   if (d == dialect::host) return make_host_loop_emitter(k, users, w);
+  if (k.over == distribution::tiles) return make_tile_emitter(k, users, w);
   return k.over == distribution::rows ? make_row_emitter(k, users, w) : make_column_emitter(k, users, w);
 }
 

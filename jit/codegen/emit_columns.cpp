@@ -29,7 +29,7 @@ class column_emitter : public team_emitter {
       const loop& l = nest_[nest_.tops()[t]];
       declare_totals(l, fmt::to_string(lanes_));
       shared_loop(l);
-      merge(l);
+      merge_lanes(l);
       segment(segments()[t + 1]);
     }
   }
@@ -38,12 +38,10 @@ class column_emitter : public team_emitter {
     segment(segments()[0]);
     declare_totals(first_top(), fmt::to_string(lanes_));
     for (const std::uint32_t t : nest_.tops()) shared_loop(nest_[t]);
-    merge(first_top());
-    merge_pieces(first_top());
+    merge_lanes(first_top());
+    merge_lane_pieces(first_top());
     segment(segments()[1]);
   }
-
-  std::string each_lane() const { return fmt::format("for (int lane = 0; lane < {}; ++lane)", lanes_); }
 
   void segment(const std::vector<std::uint32_t>& s) {
     settled_statements(s);
@@ -69,35 +67,6 @@ class column_emitter : public team_emitter {
       lane_statements(s);
     }
     for (const std::uint32_t v : stores) store_lanes(v, inner_dim());
-  }
-
-  void merge(const loop& l) {
-    for (const std::string& total : merged_together(l))
-      w_.line("merge_down<{}>({}, []({}& t) -> auto& {{ return t{}; }}, own);", k_.threads, totals_name(l),
-              totals_type(l), total);
-  }
-
-  void merge_pieces(const loop& l) {
-    if (!has_totals(l)) return;
-    const std::string type = totals_type(l), all = totals_name(l);
-    const auto split = w_.block("if (pieces > 1)");
-    w_.line("const long long apart = (long long)rows * {};", inner_extent());
-    w_.line("{0}* const found = ({0}*)workspace + (long long)row * {1} + first;", type, inner_extent());
-    {
-      const auto first = w_.block("if (own.y == 0)");
-      w_.line("{}", each_lane());
-      w_.line("  if (lane < left) found[piece * apart + lane] = {}[lane];", all);
-    }
-    w_.line("if (!last_to_arrive(&tickets[task], (unsigned)pieces)) return;");
-    w_.line("{} {}[lane] = {}();", each_lane(), all, type);
-    w_.line("#pragma unroll 4");
-    {
-      const auto each = w_.block("for ({} p = own.y; p < pieces; p += own.ny)", index_type());
-      w_.line("#pragma unroll");
-      w_.line("{}", each_lane());
-      w_.line("  if (lane < left) {}[lane].merge(found[p * apart + lane]);", all);
-    }
-    merge(l);
   }
 
   // ---- one loop ----

@@ -23,6 +23,8 @@ class kernel_emitter : public statements {
 /// distribution::rows and ::columns.
 std::unique_ptr<kernel_emitter> make_row_emitter(const kernel& k, const user_code& users, writer& w);
 std::unique_ptr<kernel_emitter> make_column_emitter(const kernel& k, const user_code& users, writer& w);
+/// distribution::tiles.
+std::unique_ptr<kernel_emitter> make_tile_emitter(const kernel& k, const user_code& users, writer& w);
 /// distribution::steps.
 std::unique_ptr<kernel_emitter> make_step_emitter(const kernel& k, const user_code& users, writer& w);
 /// Both of them, for the host.
