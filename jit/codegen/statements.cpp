@@ -16,10 +16,10 @@ constexpr int iterations_at_once = 4;
 
 // ---- parameters ----
 
-std::string statements::cuda_parameters(const std::string& prefix) const {
+std::string statements::cuda_parameters(const std::string& prefix, bool alone) const {
   std::string list;
   for (std::uint32_t p = 0; p < k_.parameters.size(); ++p)
-    list += (list.empty() ? "" : ", ") + cuda_parameter(p, prefix + names_.declared(p));
+    list += (list.empty() ? "" : ", ") + cuda_parameter(p, prefix + names_.declared(p), alone);
   return list;
 }
 
@@ -30,12 +30,12 @@ std::string statements::cuda_arguments(const std::string& prefix) const {
   return list;
 }
 
-std::string statements::cuda_parameter(std::uint32_t p, const std::string& name) const {
+std::string statements::cuda_parameter(std::uint32_t p, const std::string& name, bool alone) const {
   const parameter& x = k_.parameters[p];
-  const std::string_view alone = x.aliased ? "" : " __restrict__";
+  const std::string_view restrict = x.aliased || !alone ? "" : " __restrict__";
   switch (x.kind) {
-    case parameter_kind::input: return fmt::format("const {}*{} {}", c_type(x.type), alone, name);
-    case parameter_kind::output: return fmt::format("{}*{} {}", c_type(x.type), alone, name);
+    case parameter_kind::input: return fmt::format("const {}*{} {}", c_type(x.type), restrict, name);
+    case parameter_kind::output: return fmt::format("{}*{} {}", c_type(x.type), restrict, name);
     case parameter_kind::scalar: return fmt::format("const {} {}", register_type(x.type), name);
     case parameter_kind::magic:
     case parameter_kind::team:
