@@ -167,8 +167,10 @@ void lowering::count_neighbours(bool columns, loop_facts& f) {
 void lowering::distribute() {
   kernel& k = out_->ir;
   arguments& a = out_->numbers;
-  a.blocks = a.pieces = 1;
+  a.pieces = 1;
   a.workspace_bytes = a.ticket_count = 0;
+  if (!k.tables.empty()) return;
+  a.blocks = 1;
   a.shared_bytes = 0;
   if (k.loops.empty()) return;
   loop_facts f = look_at_loops();

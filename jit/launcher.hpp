@@ -84,6 +84,11 @@ class launcher {
   static runtime::launch_shape shape_of(const bound_part& p) {
     const arguments& a = *p.numbers;
     if (p.ir->over == distribution::steps) return schedule_steps(a, window_of(*p.ir));
+    if (!p.ir->tables.empty()) {
+      runtime::launch_shape s = schedule_loops(a, p.ir->threads);
+      s.resident = true;
+      return s;
+    }
     if (p.ir->over == distribution::elements)
       return schedule(a.rows, a.inner + a.lead, p.ir->lanes, a.cost, 0, a.blocks_over);
     return schedule_loops(a, p.ir->threads);

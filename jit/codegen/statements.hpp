@@ -47,6 +47,8 @@ class statements {
   /// point at.
   std::string cuda_parameters(const std::string& prefix, bool alone = true) const;
   std::string cuda_arguments(const std::string& prefix) const;
+  /// Of a table's elements.
+  std::string table_type(const block_table& t) const;
 
  protected:
   bool has_rows() const { return k_.domain_rank > 1; }
