@@ -69,6 +69,8 @@ std::string describe(const planning& p, std::size_t number, const options& how) 
   for (std::size_t k = range.first; k < range.first + range.count; ++k) {
     const lowered& l = p.lowered[p.order[k]];
     verify(l.ir);
+    if (!parts.empty() && l.ir.stage != parts.back()->stage)
+      text += fmt::format("stage {}, in the same launch, once all before it is done\n", l.ir.stage + 1);
     parts.push_back(&l.ir);
     text += describe_group(p.groups.groups()[p.order[k]], k + 1, l) + describe_loops(l);
   }

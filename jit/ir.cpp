@@ -19,6 +19,7 @@ void kernel::clear() {
   loops.clear();
   staged.clear();
   stepped.clear();
+  tables.clear();
   calls.clear();
   iterations.clear();
   call_operands.clear();
@@ -33,6 +34,7 @@ void kernel::clear() {
   whole = 0;
   unrolled = 0;
   steps = 0;
+  stage = 0;
   threads = 256;
   tile = {};
   origins.clear();

@@ -165,7 +165,10 @@ void lowering::choose_lanes() {
   }
   int lanes = widest == 0 || mostly_conditional(unit) ? 1 : static_cast<int>(16 / widest);
   while (lanes > 1 && lanes * static_cast<int>(k.body.size()) > most_lanes_times_operations) lanes /= 2;
+  const std::int64_t tables = bytes_of_tables();
+  if (tables > 0 && lanes > 1 && lanes < 8) lanes *= 2;  // few threads have to have much on its way
   k.lanes = static_cast<std::uint8_t>(lanes);
+  if (tables > 0) write_tables(tables);
   if (lanes == 1) return;
   mark_aligned(unit, [&](std::uint32_t d) { return d == inner; });
   find_near_accesses(unit);

@@ -39,10 +39,11 @@ class repeated_run {
 
   void run(const options& how) {
     for (std::size_t k = 0; k < now_.size(); ++k) find_twin(k);
-    computes_ = work_.plan(roots_, how);
+    // Lists of launches: between two, the device needs less time than blocks need to wait for each other.
+    computes_ = work_.plan(roots_, how, false);
     while (!std::ranges::all_of(twins_, [&](const twin& t) { return writes_to(t); })) {
       forget_last_twin();
-      computes_ = work_.plan(roots_, how);
+      computes_ = work_.plan(roots_, how, false);
     }
     options at_once = how;  // what runs often is worth waiting for
     at_once.compiling = compile_mode::sync;
