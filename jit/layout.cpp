@@ -308,6 +308,7 @@ void bind(const lowered& l, arguments& numbers, const AddressOf& address_of) {
     if (address) address += p.offset * size;  // arrays without elements have no memory, nor anything to read
     numbers.slots[p.parameter].as_pointer = address;
   }
+  if (l.ir.over == distribution::steps) return;  // whose lead doesn't depend on memory
   numbers.lead = l.ir.lanes > 1 && l.ir.over == distribution::elements ? find_lead(l, numbers) : 0;
   if (l.ir.lanes == 1) return;
   std::uint64_t aligned = static_cast<std::uint64_t>(numbers.lead) << first_lead_bit;
