@@ -3,6 +3,7 @@
 #include "dsl/index_internal.hpp"
 
 #include "jit/engine.hpp"
+#include "jit/fold/foreseen.hpp"
 #include "jit/loops.hpp"
 
 #include <fmt/format.h>
@@ -323,13 +324,14 @@ array viewed(const array& a, const written_view& view) {
   return sinter::view(a, view.facts->view, view.extents, view.site);
 }
 
-array write_basic(const array& a, written_view& view, const jit::input& x, const writing& w) {
+/// The values that a write to a basic view of `a` leaves there.
+jit::node_ref written_basic(const array& a, const written_view& view, const jit::input& x, const writing& w) {
   if (w.how == op::buffer && x.array && x.array->type == a.type() && x.array->extents == view.extents)
-    return updated(a, view, jit::held(x), w.at);
+    return jit::held(x);
   const value_input value(x, view.extents.rank(), w.at);
   check_broadcasts(extents_of(value.in), view.extents, w);
-  if (w.how != op::buffer) return updated(a, view, unwrap(combined(viewed(a, view), value.in, w)), w.at);
-  return updated(a, view, unwrap(replacing(value.in, a.type(), view.extents, w)), w.at);
+  if (w.how != op::buffer) return unwrap(combined(viewed(a, view), value.in, w));
+  return unwrap(replacing(value.in, a.type(), view.extents, w));
 }
 
 /// x, which broadcasts to a selection through one mask with the same value for each true element, spread over the basic
@@ -394,8 +396,13 @@ void selection::write(op how, const operand& x) {
   jit::release(std::exchange(node_, nullptr));
   written_view view{std::unique_ptr<jit::attribute>(std::exchange(facts_, nullptr)), extents_, at_};
   const taken_axes* taken = extras_ && !extras_->taken.list.empty() ? &extras_->taken : nullptr;
-  target = taken ? write_taken(target, view, *taken, input_of(x), w)
-                 : write_basic(target, view, last_input_of(x), w);
+  if (taken) {
+    target = write_taken(target, view, *taken, input_of(x), w);
+    return;
+  }
+  jit::node_ref values = written_basic(target, view, last_input_of(x), w);
+  if (!jit::is_foreseen_write(target.node(), values, view.facts->view))
+    target = updated(target, view, std::move(values), w.at);
 }
 
 void selection::operator=(const selection& x) && {

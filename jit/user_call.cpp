@@ -1,6 +1,7 @@
 // Calls of users' kernels: what dtypes they bind, and their nodes.
 #include "jit/user_kernel.hpp"
 
+#include "jit/fold/foreseen.hpp"
 #include "jit/graph_internal.hpp"
 #include "jit/loops.hpp"
 
@@ -302,13 +303,20 @@ node_ref record_call(const user_kernel& kernel, std::span<const input> operands,
                      const call_options& how) {
   SINTER_CHECK(!kernel.is_reduction());
   if (!is_plain(kernel, how)) return call_recorder(kernel, operands, at, how).run();
+  const user_kernel& bound = bound_kernel(kernel, operands, at);
+  const std::vector<dtype>& types = bound.input_types;
+  node_ref converted[3];
+  if (foreseer* const f = foreseer::now(); f && operands.size() <= 3) {
+    for (std::size_t k = 0; k < operands.size(); ++k) converted[k] = call_operand(operands[k], types[k]);
+    if (node* const again = f->call(&bound, {converted, operands.size()}, at)) return node_ref(again);
+  }
   auto facts = std::make_unique<attribute>();
-  facts->kernel = &bound_kernel(kernel, operands, at);
-  const std::vector<dtype>& types = facts->kernel->input_types;
+  facts->kernel = &bound;
   const shape* shared = shared_extents(operands);
   node_ref call = new_call(op::call, std::move(facts),
                            shared ? *shared : broadcast_extents(operands, kernel.name, at), at);
-  for (std::size_t k = 0; k < operands.size(); ++k) add_operand(*call, call_operand(operands[k], types[k]));
+  for (std::size_t k = 0; k < operands.size(); ++k)
+    add_operand(*call, k < 3 && converted[k] ? std::move(converted[k]) : call_operand(operands[k], types[k]));
   return record_node(std::move(call));
 }
 
@@ -341,6 +349,8 @@ node_ref result_of(node_ref call, std::size_t k) {
   }
   const node& c = *call;
   const user_kernel& u = *c.facts->kernel;
+  if (foreseer* const f = foreseer::now(); f && k == 0)
+    if (node* const again = f->operation(op::result, u.output_types[0], {&call, 1}, c.site)) return node_ref(again);
   const bool raw = u.outputs[k].is_raw;  // as large as what it was before
   node_ref n = new_node(op::result, u.output_types[k], raw ? c.operands()[base_operand(c, k)]->extents : c.extents, c.site,
                         std::move(facts));
