@@ -140,17 +140,22 @@ TEST_F(fold_repeat, loops_with_lanes_inside_a_repeated_body) {
 
 // What no progression describes is a row of a table per step: factors, places, and how often a loop inside runs.
 TEST_F(fold_repeat, tables_read_by_the_steps) {
-  const std::vector<int> place{3, 17, 4, 4, 29, 11, 0}, often{2, 0, 5, 1, 3, 3, 4, 0, 1, 1, 2};
+  const std::vector<int> place{3, 17, 4, 4, 29, 11, 0}, often{9, 0, 12, 8, 8, 14, 11, 5, 13, 7, 10};
   const std::vector<double> factor{0.3, 0.71, -0.2, 0.9, 0.123, 0.5, -0.77, 0.01};
   for (const int steps : {6, 40, 300}) {
-    plain<double> x = scattered_values<double>({30}), y = scattered_values<double>({6}, 3);
+    plain<double> x = scattered_values<double>({30}), y = scattered_values<double>({14}, 3);
     array u = x.made(), v = y.made();
     const auto of = [](const auto& list, int t) { return list[static_cast<std::size_t>(t * t + t / 3) % list.size()]; };
-    for (int t = 0; t < steps; ++t) {
-      smooth(u);
-      u(of(place, t)) += v(t % 2) * of(factor, t);
-      for (int k = 0; k < of(often, t); ++k) v(k) = v(k) * 0.5 + u(k + 1);
-    }
+    const std::uint64_t launches = launches_of(
+        [&] {
+          for (int t = 0; t < steps; ++t) {
+            smooth(u);
+            u(of(place, t)) += v(t % 2) * of(factor, t);
+            for (int k = 0; k < of(often, t); ++k) v(k) = v(k) * 0.5 + u(k + 1);
+          }
+        },
+        u, v);
+    if (steps > 6) EXPECT_EQ(launches, 1u) << steps;
     for (int t = 0; t < steps; ++t) {
       smooth(x);
       x(of(place, t)) += y(t % 2) * of(factor, t);
