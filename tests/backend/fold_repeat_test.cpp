@@ -155,7 +155,7 @@ TEST_F(fold_repeat, tables_read_by_the_steps) {
           }
         },
         u, v);
-    if (steps > 6) EXPECT_EQ(launches, 1u) << steps;
+    if (steps > 6) { EXPECT_EQ(launches, 1u) << steps; }
     for (int t = 0; t < steps; ++t) {
       smooth(x);
       x(of(place, t)) += y(t % 2) * of(factor, t);
