@@ -127,6 +127,25 @@ TEST(loop_scatter, where_it_is_chosen) {
   EXPECT_TRUE(equals(x, want));
 }
 
+// Nothing is kept of the iterations: what they write goes to the array from inside the loop.
+TEST(loop_scatter, is_one_launch_without_memory_for_the_iterations) {
+  array seen = zeros({64}, i32), steps = zeros({64}, i32);
+  const array start = arange(1000);
+  eval(seen, steps, start);
+  const auto c = counted([&] {
+    for_loop(1000, start, [&](const array& t, const array& s) {
+      scatter_add(seen, (s + t) % 64, 1);
+      return s + 1;
+    });
+    eval(seen);
+  });
+  EXPECT_EQ(c.launches, 1u);
+  std::vector<std::int32_t> want(64);
+  for (std::int64_t k = 0; k < 1000; ++k)
+    for (std::int64_t t = 0; t < 1000; ++t) ++want[static_cast<std::size_t>((k + 2 * t) % 64)];
+  EXPECT_TRUE(equals(seen, want));
+}
+
 // Two scatters to one array (mitsuba3#1427, drjit-core#110).
 TEST(loop_scatter, two_to_one_array_and_another_loop_after) {
   array sums = zeros({12}, f64);
