@@ -2,6 +2,7 @@
 
 #include "dsl/create.hpp"
 #include "dsl/index_internal.hpp"
+#include "dsl/loops_internal.hpp"
 #include "dsl/reduce.hpp"
 #include "dsl/shape_ops.hpp"
 #include "jit/tables.hpp"
@@ -28,9 +29,9 @@ void check_integers(const array& indices, const writing& w) {
 
 /// The array `a` becomes when values are written at `indices` along `axis`.
 array written_along(const array& a, const array& indices, const operand& values, int axis, const writing& w) {
-  jit::refuse_write_in_body(w.at);
   check_integers(indices, w);
   const int k = checked_axis(axis, a.rank(), w.name, w.at);
+  if (jit::is_recording_body()) return loops::scattered_in_body(a, indices, values, w);
   const indexed_axis indexed[] = {{k, &indices}};
   return scattered(a, pick(a.extents(), indexed, k, w.at), input_of(values), w);
 }
@@ -73,6 +74,7 @@ void put_along_axis(array& a, const array& indices, const operand& values, int a
 }
 
 void put(array& a, const array& indices, const operand& values, place at) {
+  jit::refuse_write_in_body(at);
   const array flat = written_along(ravel(a, at), indices, values, 0, {op::buffer, "put", at});
   a = reshape(flat, a.extents(), at);
 }

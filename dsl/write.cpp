@@ -128,9 +128,9 @@ bool are_same_at_repeats(const shape& values, const picks& p) {
   return same || selected <= 1;
 }
 
-/// [selection], boolean: whether no later value goes to the same element. A table of the elements has the last writer
-/// of each: the largest position, since positions grow in the order of a loop.
-array is_last_writer(const shape& base, const picks& p, const place& at) {
+/// [selection], boolean: whether no later value goes to the same element, of those that `keep` has. A table of the
+/// elements has the last writer of each: the largest position, since positions grow in the order of a loop.
+array is_last_writer(const shape& base, const picks& p, const array* keep, const place& at) {
   const indexed_part part = indexed_part_of(base, p);
   const shape& extents = part.at.extents;
   const std::int64_t n = p.along >= 0 ? extents[p.along] : extents.size();
@@ -143,7 +143,7 @@ array is_last_writer(const shape& base, const picks& p, const place& at) {
     positions = wrap(jit::make_reshape(positions.node(), extents, at));
   }
   const array nobody = wrap(jit::make_broadcast(constant(-1, type, at).node(), part.table, at));
-  const array writers = scatter_node(nobody, positions, part.at, op::maximum, nullptr, at);
+  const array writers = scatter_node(nobody, positions, part.at, op::maximum, keep, at);
   const array last = record(op::equal, gather(writers, part.at, at), positions, at);
   axis_map map[max_rank];
   for (int k = 0; k < last.rank(); ++k) map[k] = {0, 1, p.along >= 0 ? k : p.first + k};
@@ -250,7 +250,16 @@ static dtype type_to_combine_in(const array& base, const jit::input& x, const wr
   }
 }
 
-array scattered(const array& base, const picks& p, const jit::input& x, const writing& w, bool distinct) {
+/// Values that change nothing where `keep` doesn't hold.
+static array kept_or_neutral(const array& values, const array* keep, const writing& w) {
+  if (!keep) return values;
+  const bool is_product = w.how == op::multiply || w.how == op::divide;
+  const array neutral = constant(is_product ? 1 : 0, values.type(), w.at);
+  return choose(*keep, input_of(values, w.at), input_of(neutral, w.at), w.at);
+}
+
+array scattered(const array& base, const picks& p, const jit::input& x, const writing& w, bool distinct,
+                const array* keep) {
   const value_input value(x, p.extents.rank(), w.at);
   check_broadcasts(extents_of(value.in), p.extents, w);
   if (distinct && w.how != op::buffer) {
@@ -263,13 +272,13 @@ array scattered(const array& base, const picks& p, const jit::input& x, const wr
   checked_bytes(p.extents, own.type(), w.at);
   const array values = wrap(jit::make_broadcast(own.node(), p.extents, w.at));
   if (w.how != op::buffer) {
-    if (reduces) return combined_in_order(base, values, p, w.how, w.at);
-    return scatter_node(base, values, p, combining(w.how, base.type()), nullptr, w.at);
+    if (reduces) return combined_in_order(base, kept_or_neutral(values, keep, w), p, w.how, w.at);
+    return scatter_node(base, values, p, combining(w.how, base.type()), keep, w.at);
   }
-  if (distinct || are_same_at_repeats(own.extents(), p))
-    return scatter_node(base, values, p, op::buffer, nullptr, w.at);
-  const array keep = is_last_writer(base.extents(), p, w.at);
-  return scatter_node(base, values, p, op::buffer, &keep, w.at);
+  if (distinct || are_same_at_repeats(own.extents(), p)) return scatter_node(base, values, p, op::buffer, keep, w.at);
+  array last = is_last_writer(base.extents(), p, keep, w.at);
+  if (keep) last = record(op::logical_and, *keep, last, w.at);
+  return scatter_node(base, values, p, op::buffer, &last, w.at);
 }
 
 // ---- Selections ----

@@ -141,13 +141,14 @@ void planner::open_rows(item& i) {
   close(i);
   i.trips = 1;
   const node* n = i.n;
-  if (n->code == op::scatter || n->code == op::iterate || (n->code == op::join && i.wanted && pieces_alike(n))) return store_open_values(i);
+  const bool is_whole = n->code == op::iterate || (n->code == op::join && i.wanted && pieces_alike(n));
+  if (is_whole || (n->code == op::scatter && !writes_trail(i))) return store_open_values(i);
   const item* first = nullptr;
   for (std::size_t k = 0; k < n->operand_count; ++k) {
     const node* x = n->operands()[k];
     if (x->values()) continue;
     const item& s = items_[at(x)];
-    if (s.stored || !s.reduces || (k == 1 && writes_trail(i))) continue;
+    if (s.stored || !s.reduces || (k >= 1 && writes_trail(i))) continue;
     const std::optional<std::uint32_t> rows = rows_through(n, k, s);
     if (!rows || !fits_rows(i, s, *rows)) {
       store_rows(s);
@@ -282,11 +283,18 @@ void planner::open_trail(item& i) {
   i.loop = i.n->operands()[0];
 }
 
-/// Whether i is an array into which a loop stores on the way.
+/// Whether i is an array into which a loop stores on the way, at places that are known or that it computes.
 bool planner::writes_trail(const item& i) {
-  if (i.n->code != op::update || i.n->operands()[1]->values()) return false;
+  if ((i.n->code != op::update && i.n->code != op::scatter) || i.n->operands()[1]->values()) return false;
   const item& s = items_[at(i.n->operands()[1])];
-  return s.loop != nullptr && !s.stored;
+  if (!s.loop || s.stored) return false;
+  if (i.n->code == op::update) return true;
+  return std::ranges::all_of(i.n->operands().subspan(2), [&](const node* x) {
+    if (x->values()) return true;
+    const item& o = items_[at(x)];
+    if (o.stored) return true;
+    return o.loop == s.loop && o.rows == s.rows && o.n->extents == s.n->extents;
+  });
 }
 
 /// Joined pieces are launched by themselves; what a scatter writes is stored first.
