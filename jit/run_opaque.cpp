@@ -248,10 +248,14 @@ void settle_result(node* n) {
 }  // namespace
 
 void run_opaque(std::span<node* const> roots, const options& how, const place& at) {
-  for (node_ref& held : opaque_below(roots)) {
-    const node_ref n = std::move(held);  // let go of in its turn: later ones may take over its memory
+  for (opaque_step& held : opaque_below(roots)) {
+    const opaque_step step = std::move(held);  // let go of in its turn: later ones may take over its memory
+    const node_ref& n = step.n;
     if (n->values()) continue;
-    if (n->code == op::launch) {
+    if (step.instead) {
+      evaluate(std::vector<node*>{step.instead.get()}, at);
+      settle(n.get(), reference<buffer>::share(step.instead->values()));
+    } else if (n->code == op::launch) {
       evaluate(n->facts->launch->needs(*n), at);
       run_launch(n.get());
     } else if (!is_opaque(n->code)) {
