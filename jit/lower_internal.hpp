@@ -269,6 +269,7 @@ class lowering {
   bool fits_tile(std::uint8_t dim, tile_choice& c) const;
   bool distribute_squares(std::uint8_t dim, const tile_choice& c);
   bool distribute_lines(const tile_choice& c);
+  std::size_t bytes_of_totals() const;
 
   // short_rows.cpp: loops that are unrolled
   void unroll_rows(std::int64_t trips, std::int64_t inner, std::int64_t elements, std::int64_t widest);

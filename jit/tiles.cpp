@@ -19,7 +19,7 @@ constexpr std::int64_t depth = 16, words_of_tile = 64;
 constexpr std::int64_t results_of_line = 4, blocks_of_lines = 528;
 constexpr std::int64_t blocks_of_device = 264;  // that run at a time: fewer, with smaller tiles, are done sooner
 constexpr std::int64_t least_work = std::int64_t{1} << 22;  // iterations; less is done as soon
-constexpr std::int64_t least_tiles = 32, least_side = 16, least_line = 1024, least_trips_of_line = 256;
+constexpr std::int64_t least_blocks = 32, chunks_of_piece = 8, least_side = 16, least_line = 1024, least_trips_of_line = 256;
 constexpr std::int64_t most_shared_bytes = 40 << 10, padding = 4;
 constexpr std::int64_t most_words_of_tile = 256;
 
@@ -116,7 +116,7 @@ bool lowering::distribute_squares(std::uint8_t dim, const tile_choice& c) {
   kernel& k = out_->ir;
   const std::int64_t inner = final_extents_[k.domain_rank - 1], outer = final_extents_[dim];
   if (inner < least_side) return false;
-  std::int64_t least = INT64_MAX, tiles = 0;
+  std::int64_t least = INT64_MAX, tiles = 0, pieces = 1;
   for (const auto& [rows, columns] : sides) {
     const std::int64_t high = rows * side_of_square, wide = columns * side_of_square;
     const std::int64_t bytes = depth * (c.along * (high + padding) + c.across * (wide + padding) + c.alone);
@@ -124,11 +124,15 @@ bool lowering::distribute_squares(std::uint8_t dim, const tile_choice& c) {
     if (bytes > most_shared_bytes) continue;
     const std::int64_t count = up(outer, high) * up(inner, wide);
     const std::int64_t blocks = count * (c.elements / std::max<std::int64_t>(outer * inner, 1));
-    if (blocks < least_tiles) continue;
-    const std::int64_t cost = up(blocks, blocks_of_device) * (rows * columns + rows + columns);
+    const std::int64_t most = std::max<std::int64_t>(c.trips / (chunks_of_piece * depth), 1);
+    const std::int64_t parts = std::clamp<std::int64_t>(blocks_of_device / blocks, 1, most);
+    if (blocks * parts < least_blocks) continue;
+    const std::int64_t of_thread = 64 * (rows * columns + rows + columns);
+    const std::int64_t cost = up(blocks * parts, blocks_of_device) * of_thread / parts;
     if (cost >= least) continue;
     least = cost;
     tiles = blocks;
+    pieces = parts;
     k.tile = {dim, static_cast<std::uint8_t>(rows), static_cast<std::uint8_t>(columns),
               static_cast<std::uint8_t>(depth)};
   }
@@ -138,7 +142,8 @@ bool lowering::distribute_squares(std::uint8_t dim, const tile_choice& c) {
   }
   k.lanes = std::min(k.lanes, k.tile.columns);
   k.over = distribution::tiles;
-  out_->numbers.blocks = tiles;
+  out_->numbers.blocks = tiles * pieces;
+  if (pieces > 1) write_pieces(pieces, 1, tiles * k.threads * k.tile.rows * k.tile.columns, tiles, bytes_of_totals());
   return true;
 }
 
@@ -155,10 +160,14 @@ bool lowering::distribute_lines(const tile_choice& c) {
   const std::int64_t blocks = c.elements / inner * up(inner, width_of_line * lanes);
   const std::int64_t pieces = std::min(blocks_of_lines / blocks, c.trips / (4 * height_of_line * depth));
   out_->numbers.blocks = blocks * std::max<std::int64_t>(pieces, 1);
-  const auto reductions = std::ranges::count_if(k.body, [](const inst& i) { return is_reduction(i.code); });
-  const std::size_t bytes = bytes_of_accumulator * static_cast<std::size_t>(reductions);
-  if (pieces > 1) write_pieces(pieces, 1, c.elements, blocks, bytes);
+  if (pieces > 1) write_pieces(pieces, 1, c.elements, blocks, bytes_of_totals());
   return true;
+}
+
+/// What one result's reductions take, at most.
+std::size_t lowering::bytes_of_totals() const {
+  const auto reductions = std::ranges::count_if(out_->ir.body, [](const inst& i) { return is_reduction(i.code); });
+  return bytes_of_accumulator * static_cast<std::size_t>(reductions);
 }
 
 }  // namespace sinter::jit
