@@ -148,7 +148,7 @@ class verifier {
     const kernel& k = kernel_;
     expect_table(k.loops.size() == 1 && k.threads == 256, "a tile has one loop and a block's threads");
     expect_table(k.tile.rows > 0 && k.tile.columns > 0 && k.tile.columns % k.lanes == 0, "a tile is whole lanes");
-    expect_table(k.tile.dim == result_tile::none ? k.tile.rows == 1 : k.tile.dim + 1u < k.domain_rank && k.split == 0,
+    expect_table(k.tile.dim == result_tile::none ? k.tile.rows == 1 : k.tile.dim + 1u < k.domain_rank,
                  "a tile's rows lie along an outer dim");
   }
 

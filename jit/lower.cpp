@@ -94,7 +94,8 @@ void lowering::run(const group& what, const stored_values& stored, const options
   map_numbers_.clear();
   form_numbers_.clear();
   pure_.clear();
-  numbers_.clear();
+  factors_seen_.clear();
+  scalar_lines_.clear();
   out.ir.math = static_cast<std::uint8_t>(how.math);
 
   const shape domain = what.domain();

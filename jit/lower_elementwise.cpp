@@ -15,31 +15,13 @@ value lowering::lower_scalar(node* n) {
   if (memo_.holds(e)) {
     p = e.value;
   } else {
-    p = scalar_parameter(n);
+    p = parameter(parameter_kind::scalar, n->type);
+    write_scalar(out_->numbers.slots[p], n->number, n->type);
+    scalar_lines_.resize(p + 1);
+    scalar_lines_[p] = n->site.line;
     memo_.set(e, n, scalar_key, p);
   }
   return emit_pure(make_inst(op::scalar, n->type, p));
-}
-
-/// One for all numbers of a value that were written at one line, as a function's constant is when it is called several
-/// times: what is computed with it is then seen to be the same.
-std::uint32_t lowering::scalar_parameter(const node* n) {
-  slot s{};
-  write_scalar(s, n->number, n->type);
-  std::uint64_t words[2];
-  std::memcpy(words, &s, sizeof words);
-  const std::uint64_t h = mix(mix(mix(n->site.line, static_cast<std::uint64_t>(n->type)), words[0]), words[1]);
-  for (auto tag = static_cast<std::uint32_t>(h);; ++tag) {
-    epoch_map::entry& e = numbers_.at(reinterpret_cast<const void*>(h), tag);
-    if (!numbers_.holds(e)) {
-      const std::uint32_t p = parameter(parameter_kind::scalar, n->type);
-      out_->numbers.slots[p] = s;
-      numbers_.set(e, reinterpret_cast<const void*>(h), tag, p);
-      return p;
-    }
-    const bool same_type = out_->ir.parameters[e.value].type == n->type;
-    if (same_type && std::memcmp(&out_->numbers.slots[e.value], &s, sizeof s) == 0) return e.value;
-  }
 }
 
 /// A C++ number that a recorded function is called with: each call has another one.
@@ -67,8 +49,27 @@ value lowering::product(inst i) {
     *a = x.arg[0];
     negative = !negative;
   }
+  for (const int k : {0, 1})
+    if (graph_[raw(i.arg[k])].code == op::scalar) i.arg[k] = common_factor(i.arg[k], i.arg[1 - k]);
   const value v = emit_pure(i);
   return negative ? emit_pure(make_inst(op::negative, i.type, 0, v)) : v;
+}
+
+/// A number that `other` is multiplied by: the one it has been multiplied by, if that is of the same line and value, as a
+/// function's constant is when it is called several times. All else of numbers' values is no part of a kernel.
+value lowering::common_factor(value number, value other) {
+  const std::uint32_t p = graph_[raw(number)].attr;
+  if (p >= scalar_lines_.size() || scalar_lines_[p] == 0) return number;
+  const std::uint64_t h = mix(mix(raw(other), scalar_lines_[p]), out_->numbers.slots[p].as_u64);
+  epoch_map::entry& e = factors_seen_.at(reinterpret_cast<const void*>(h), raw(other));
+  if (!factors_seen_.holds(e)) {
+    factors_seen_.set(e, reinterpret_cast<const void*>(h), raw(other), raw(number));
+    return number;
+  }
+  const inst& known = graph_[e.value];
+  const bool same = known.type == graph_[raw(number)].type && scalar_lines_[known.attr] == scalar_lines_[p] &&
+                    std::memcmp(&out_->numbers.slots[known.attr], &out_->numbers.slots[p], sizeof(slot)) == 0;
+  return same ? value{e.value} : number;
 }
 
 }  // namespace sinter::jit

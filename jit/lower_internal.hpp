@@ -130,10 +130,10 @@ class lowering {
   value lower_load(node* n, std::uint32_t map);
   // lower_elementwise.cpp
   value lower_scalar(node* n);
-  std::uint32_t scalar_parameter(const node* n);
   value lower_argument(node* n);
   value lower_elementwise(node* n, std::uint32_t map);
   value product(inst i);
+  value common_factor(value number, value other);
   value lower_gather(node* n, std::uint32_t map);
   value lower_call(node* n, std::uint32_t map);
   void lower_memory(node* x, const check_site& site, node* written, std::vector<value>& values);
@@ -273,6 +273,7 @@ class lowering {
   bool fits_tile(std::uint8_t dim, tile_choice& c) const;
   bool distribute_squares(std::uint8_t dim, const tile_choice& c);
   bool distribute_lines(const tile_choice& c);
+  std::size_t bytes_of_totals() const;
 
   // short_rows.cpp: loops that are unrolled
   void unroll_rows(std::int64_t trips, std::int64_t inner, std::int64_t elements, std::int64_t widest);
@@ -322,7 +323,8 @@ class lowering {
   epoch_map lowered_where_;                  ///< node -> its place there
   epoch_map map_numbers_;   ///< (hash of a map, tag) -> its place in maps_
   epoch_map form_numbers_;  ///< (hash of a raw form, tag) -> its place in raw_forms_
-  epoch_map numbers_;  ///< (hash of a number and its line, tag) -> its parameter
+  epoch_map factors_seen_;  ///< (hash of a factor, a number and its line; the factor) -> the number's value
+  std::vector<std::uint32_t> scalar_lines_;  ///< by parameter: where a number was written; 0: not known
   epoch_map pure_;  ///< (hash of an instruction, tag) -> value
 
   // arranging

@@ -17,8 +17,9 @@ constexpr std::int64_t side_of_square = 16, width_of_line = 32, height_of_line =
 constexpr std::int64_t depth = 16, words_of_tile = 64;
 // n-body of 16384 bodies: 4 results a thread take 187 us with 4 pieces, 188 with 8, and 199 with 2 results; one 1288.
 constexpr std::int64_t results_of_line = 4, blocks_of_lines = 528;
+constexpr std::int64_t blocks_of_device = 264;  // that run at a time: fewer, with smaller tiles, are done sooner
 constexpr std::int64_t least_work = std::int64_t{1} << 22;  // iterations; less is done as soon
-constexpr std::int64_t least_tiles = 32, least_side = 16, least_line = 1024, least_trips_of_line = 256;
+constexpr std::int64_t least_blocks = 32, chunks_of_piece = 8, least_side = 16, least_line = 1024, least_trips_of_line = 256;
 constexpr std::int64_t most_shared_bytes = 40 << 10, padding = 4;
 constexpr std::int64_t most_words_of_tile = 256;
 
@@ -26,7 +27,7 @@ std::int64_t up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// Whether a kernel's work is one loop, in which nothing is written, called, or drawn.
 bool is_plain(const kernel& k, const loop_nest& nest) {
-  if (nest.loops().size() != 1 || k.loops[0].serial != 0 || !k.calls.empty() || draws_words(k)) return false;
+  if (nest.loops().size() != 1 || draws_words(k)) return false;
   const loop_nest::loop& l = nest[0];
   if (l.reductions.empty() || !l.scans.empty()) return false;
   return std::none_of(k.body.begin() + l.begin, k.body.begin() + l.end, [](const inst& i) {
@@ -90,12 +91,13 @@ bool lowering::fits_tile(std::uint8_t dim, tile_choice& c) const {
 
 bool lowering::distribute_tiles() {
   kernel& k = out_->ir;
-  const loop_nest nest(k);
-  if (how_->single_lane || !is_plain(k, nest)) return false;
   tile_choice c;
+  if (how_->single_lane || k.loops.size() != 1 || k.loops[0].serial != 0 || !k.calls.empty()) return false;
   for (std::uint32_t d = 0; d < final_extents_.size(); ++d)
     (d < k.domain_rank ? c.elements : c.trips) *= final_extents_[d];
-  if (c.trips < 4 || c.elements < least_line || c.elements < least_work / c.trips) return false;
+  if (c.trips < 2 || c.elements < least_line || c.elements < least_work / c.trips) return false;
+  const loop_nest nest(k);  // a launch of this much work hides what looking costs
+  if (!is_plain(k, nest)) return false;
   const std::vector<std::uint32_t> dims = domain_dims(k, nest);
   for (std::uint32_t v = nest[0].begin; v < nest[0].end; ++v)
     if (k.body[v].code == op::load) c.loads.push_back(dims[v]);
@@ -108,14 +110,13 @@ bool lowering::distribute_tiles() {
   return dim == result_tile::none ? distribute_lines(c) : distribute_squares(dim, c);
 }
 
-/// Tiles of both axes: of the largest that registers and shared memory have room for, those that leave the fewest
-/// results to compute in vain.
+/// Tiles of both axes: of those that registers and shared memory have room for, the ones that take the shortest.
 bool lowering::distribute_squares(std::uint8_t dim, const tile_choice& c) {
   constexpr std::int64_t sides[][2] = {{8, 8}, {4, 8}, {8, 4}, {4, 4}, {2, 4}, {4, 2}, {2, 2}};
   kernel& k = out_->ir;
   const std::int64_t inner = final_extents_[k.domain_rank - 1], outer = final_extents_[dim];
   if (inner < least_side) return false;
-  std::int64_t least = INT64_MAX, tiles = 0;
+  std::int64_t least = INT64_MAX, tiles = 0, pieces = 1;
   for (const auto& [rows, columns] : sides) {
     const std::int64_t high = rows * side_of_square, wide = columns * side_of_square;
     const std::int64_t bytes = depth * (c.along * (high + padding) + c.across * (wide + padding) + c.alone);
@@ -123,11 +124,15 @@ bool lowering::distribute_squares(std::uint8_t dim, const tile_choice& c) {
     if (bytes > most_shared_bytes) continue;
     const std::int64_t count = up(outer, high) * up(inner, wide);
     const std::int64_t blocks = count * (c.elements / std::max<std::int64_t>(outer * inner, 1));
-    if (blocks < least_tiles) continue;
-    const std::int64_t cost = count * high * wide * (8 * rows * columns + 8 * (rows + columns)) / (rows * columns);
+    const std::int64_t most = std::max<std::int64_t>(c.trips / (chunks_of_piece * depth), 1);
+    const std::int64_t parts = std::clamp<std::int64_t>(blocks_of_device / blocks, 1, most);
+    if (blocks * parts < least_blocks) continue;
+    const std::int64_t of_thread = 64 * (rows * columns + rows + columns);
+    const std::int64_t cost = up(blocks * parts, blocks_of_device) * of_thread / parts;
     if (cost >= least) continue;
     least = cost;
     tiles = blocks;
+    pieces = parts;
     k.tile = {dim, static_cast<std::uint8_t>(rows), static_cast<std::uint8_t>(columns),
               static_cast<std::uint8_t>(depth)};
   }
@@ -137,7 +142,8 @@ bool lowering::distribute_squares(std::uint8_t dim, const tile_choice& c) {
   }
   k.lanes = std::min(k.lanes, k.tile.columns);
   k.over = distribution::tiles;
-  out_->numbers.blocks = tiles;
+  out_->numbers.blocks = tiles * pieces;
+  if (pieces > 1) write_pieces(pieces, 1, tiles * k.threads * k.tile.rows * k.tile.columns, tiles, bytes_of_totals());
   return true;
 }
 
@@ -154,10 +160,14 @@ bool lowering::distribute_lines(const tile_choice& c) {
   const std::int64_t blocks = c.elements / inner * up(inner, width_of_line * lanes);
   const std::int64_t pieces = std::min(blocks_of_lines / blocks, c.trips / (4 * height_of_line * depth));
   out_->numbers.blocks = blocks * std::max<std::int64_t>(pieces, 1);
-  const auto reductions = std::ranges::count_if(k.body, [](const inst& i) { return is_reduction(i.code); });
-  const std::size_t bytes = bytes_of_accumulator * static_cast<std::size_t>(reductions);
-  if (pieces > 1) write_pieces(pieces, 1, c.elements, blocks, bytes);
+  if (pieces > 1) write_pieces(pieces, 1, c.elements, blocks, bytes_of_totals());
   return true;
+}
+
+/// What one result's reductions take, at most.
+std::size_t lowering::bytes_of_totals() const {
+  const auto reductions = std::ranges::count_if(out_->ir.body, [](const inst& i) { return is_reduction(i.code); });
+  return bytes_of_accumulator * static_cast<std::size_t>(reductions);
 }
 
 }  // namespace sinter::jit

@@ -74,6 +74,7 @@ class tile_emitter : public team_emitter {
     declare_totals(top_, fmt::to_string(results()));
     shared_loop();
     if (!has_square_) merge();
+    else if (is_split()) merge_tiles();
     epilogue();
   }
 
@@ -346,6 +347,23 @@ class tile_emitter : public team_emitter {
     w_.line("const int left = {0} - first < {1} ? (int)({0} - first) : {1};", inner_extent(), lanes_);
     merge_lanes(top_);
     if (is_split()) merge_lane_pieces(top_);
+  }
+
+  /// The same of whole tiles, a thread's own results.
+  void merge_tiles() {
+    const std::string type = totals_type(top_), all = totals_name(top_);
+    const std::string each = fmt::format("for (int lane = 0; lane < {}; ++lane)", results());
+    const std::string place = fmt::format("* {} + lane) * {} + threadIdx.x", results(), k_.threads);
+    const auto split = w_.block("if (pieces > 1)");
+    w_.line("{0}* const found = ({0}*)workspace + (long long)task * pieces * {1};", type, results() * k_.threads);
+    w_.line("#pragma unroll");
+    w_.line("{} found[(piece {}] = {}[lane];", each, place, all);
+    w_.line("if (!last_to_arrive(&tickets[task], (unsigned)pieces)) return;");
+    w_.line("#pragma unroll");
+    w_.line("{} {}[lane] = {}();", each, all, type);
+    w_.line("for ({0} p = 0; p < pieces; ++p)", index_type());
+    w_.line("#pragma unroll");
+    w_.line("  {} {}[lane].merge(found[(p {}]);", each, all, place);
   }
 
   void epilogue() {
