@@ -6,6 +6,7 @@
 #include "jit/codegen/user_code.hpp"
 #include "jit/codegen/writer.hpp"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -124,9 +125,19 @@ class statements {
   void iterate(std::uint32_t v);
   void declare_states(const loop_nest::loop& l);
   bool is_tight(const loop_nest::loop& l) const;
+  int iterations_at_once(const loop_nest::loop& l) const;
+  std::uint32_t proceed_of(const loop_nest::loop& l) const;
   bool asks_for_last(const loop_nest::loop& l) const;
   bool runs_in_batches(const loop_nest::loop& l) const;
   void batched_loop(const loop_nest::loop& l);
+  void batched_proceed(std::uint32_t v);
+  /// A condition state < limit, or <=, of a state that grows by the same step in each iteration.
+  struct counting {
+    value state, step, limit;
+    bool or_equal;
+  };
+  std::vector<value> conditions_of(value all) const;
+  std::optional<counting> counter_of(const loop_nest::loop& l, value condition) const;
   void iteration_body(const loop_nest::loop& l, std::string_view number);
   bool spells_counter(const loop_nest::loop& l) const;
   void declare(std::uint32_t v, const std::string& text);
