@@ -79,13 +79,13 @@ std::vector<array> run(const std::vector<array>& states, condition_function cond
   loop->count = count;
   loop->limited = limited;
   {
-    const jit::body_recording recording(name);
+    const jit::body_recording recording(name, !condition);
     const std::vector<array> placeholders = wrapped(loop->states);
     if (condition) loop->condition = jit::node_ref::share(condition(placeholders).node());
     for (const array& x : body(wrap(jit::node_ref::share(loop->counter.get())), placeholders))
       loop->next.push_back(jit::node_ref::share(x.node()));
   }
-  if (!scatters.any()) return wrapped(jit::record_loop(loop, initial, name, at));
+  if (!scatters.any()) return wrapped(jit::record_loop(loop, initial, name, at, true));
   return with_scatters(scatters, loop, states, name, at);
 }
 

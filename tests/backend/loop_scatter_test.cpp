@@ -213,11 +213,20 @@ TEST(loop_scatter, what_cannot_be_is_an_error_of_its_line_and_changes_nothing) {
                       {"in another way", "scatter_multiply"}));
   EXPECT_TRUE(refused(
       [&](const array& s) {
-        array own = s * 1;
-        scatter_add(own, s, 1);
+        scatter_add(sums, s, 1);
+        sums(0) = 5;
         return s;
       },
-      {"value of the body", "made before"}));
+      {"writes in two ways"}));
+  EXPECT_TRUE(throws<type_error>(
+      [&] {
+        while_loop(start, [](const array& s) { return s < 3; }, [&](const array& s) {
+          array own = s * 1;
+          scatter_add(own, s, 1);
+          return own;
+        });
+      },
+      {"while_loop: the body writes to an array"}));
   EXPECT_TRUE(refused(
       [&](const array& s) {
         return for_loop(2, s, [&](const array& x) { return scatter_add(sums, x, 1), x; });
