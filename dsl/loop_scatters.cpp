@@ -42,9 +42,9 @@ bool commutes(op how) { return how == op::add || how == op::multiply || how == o
 array spread_over(const array& x, dtype type, const shape& extents, std::string_view what, const writing& w) {
   shape common;
   if (!broadcast_into(x.extents(), extents, common) || common != extents)
-    throw_shape_error(fmt::format("{}: {} of shape {} in a loop over {}", w.name, what, to_string(x.extents()),
-                                  to_string(extents)),
-                      w.at, "each element of the states writes one value in an iteration");
+    throw_shape_error(
+        fmt::format("{}: {} of shape {} in a loop over {}", w.name, what, to_string(x.extents()), to_string(extents)),
+        w.at, "each element of the states writes one value in an iteration");
   return wrap(jit::make_broadcast(jit::make_convert(x.node(), type, w.at).get(), extents, w.at));
 }
 
@@ -73,21 +73,23 @@ std::optional<array> scattered_in_body(const array& a, const array& index, const
   if (body->around_)
     throw_type_error(fmt::format("{}: in the body of a loop inside another loop's", w.name), w.at,
                      "scatter in the outer body, or make one loop of the two");
-  const auto before = std::ranges::find_if(body->list_, [&](const body_scatter& s) { return s.after.node() == a.node(); });
+  const auto before =
+      std::ranges::find_if(body->list_, [&](const body_scatter& s) { return s.after.node() == a.node(); });
   if (before == body->list_.end() && jit::depends_on_states(a.node())) {
     refuse_write_in_body(a, w.at);
     return std::nullopt;
   }
   if (a.rank() != 1)
-    throw_shape_error(fmt::format("{}: to an array of shape {} in the body of {}", w.name, to_string(a.extents()),
-                                  body->name_),
-                      w.at, "an element of a loop writes to one place: ravel the array, and index with i * width + j");
+    throw_shape_error(
+        fmt::format("{}: to an array of shape {} in the body of {}", w.name, to_string(a.extents()), body->name_), w.at,
+        "an element of a loop writes to one place: ravel the array, and index with i * width + j");
   if (before != body->list_.end() && (before->how.how != w.how || !commutes(w.how)))
     throw_type_error(fmt::format("{}: the body of {} has written to the array in another way", w.name, body->name_),
                      w.at, separate);
   std::optional<array> asked;
   for (const array& c : body->chosen_) asked = asked ? *asked && c : c;
-  const array given = value.node() ? wrap(jit::node_ref::share(value.node())) : constant(value.number(), a.type(), w.at);
+  const array given =
+      value.node() ? wrap(jit::node_ref::share(value.node())) : constant(value.number(), a.type(), w.at);
   const array after = wrap(jit::make_node(op::state, a.type(), a.extents(), {}, w.at));
   body->list_.push_back({a, after, index, given, std::move(asked), w});
   return after;
@@ -166,11 +168,11 @@ void body_scatters::finish(const jit::loop_body& loop, const std::vector<jit::no
   is_finished_ = true;
 }
 
-choosing::choosing(const array& condition, bool holds) : any_(recording != nullptr && condition.type() == boolean) {
-  if (any_) recording->chosen_.push_back(holds ? condition : !condition);
+choosing::choosing(const array& condition, bool holds) {
+  if (recording) recording->chosen_.push_back(holds ? condition : !condition);
 }
 choosing::~choosing() {
-  if (any_) recording->chosen_.pop_back();
+  if (recording) recording->chosen_.pop_back();
 }
 
 }  // namespace sinter::loops

@@ -53,8 +53,8 @@ class body_scatters {
   bool is_finished_ = false;
 };
 
-/// What `a` is after the loop whose body this thread records, when each of its iterations writes value at index. Nothing
-/// when `a` is a value of the body, which may move elements: then it is written as elsewhere.
+/// What `a` is after the loop whose body this thread records, when each of its iterations writes value at index.
+/// Nothing when `a` is a value of the body, which may move elements: then it is written as elsewhere.
 std::optional<array> scattered_in_body(const array& a, const array& index, const operand& value, const writing& w);
 
 /// type_error in a body that may not write to a part of `a`.

@@ -167,9 +167,9 @@ TEST_F(fold_sibling, stencils_of_other_reach) {
   plain<double> x = scattered_values<double>({8, 9, 10});
   array a = x.made();
   for (int t = 0; t < 15; ++t)
-    a(range(2, -1), all, range(1, -3)) =
-        (a(range(0, -3), all, range(1, -3)) - a(range(3, end), all, range(0, -4)) + a(range(2, -1), all, range(4, end))) *
-        0.5;
+    a(range(2, -1), all, range(1, -3)) = (a(range(0, -3), all, range(1, -3)) - a(range(3, end), all, range(0, -4)) +
+                                          a(range(2, -1), all, range(4, end))) *
+                                         0.5;
   for (int t = 0; t < 15; ++t) {
     plain<double> o = x;
     for (int i = 2; i < 7; ++i)

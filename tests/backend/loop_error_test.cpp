@@ -48,9 +48,8 @@ TEST(loop_error, only_the_inner_loop_of_some_elements_fails) {
   std::string line;
   const auto below_ten = [](const array& s) { return s < 10; };
   const auto twice = [](const array& s) { return s * 2; };
-  const array y = for_loop(2, x, [&](const array& s) {
-    return (line = this_line(), while_loop(s, below_ten, twice, {.limit = 64}));
-  });
+  const array y = for_loop(
+      2, x, [&](const array& s) { return (line = this_line(), while_loop(s, below_ten, twice, {.limit = 64})); });
   EXPECT_TRUE(throws<loop_error>([&] { y.to_vector<std::int32_t>(); }, {"64", line, "element 1"}));
   EXPECT_TRUE(equals(y(range(0, 3, 2)), std::vector<std::int32_t>{16, 12}));
 }
@@ -109,19 +108,20 @@ TEST(loop_error, states_that_change_their_kind_are_told_at_their_lines) {
   const auto below = [](const array& s) { return s < 9; };
   std::string line;
   EXPECT_TRUE(throws<type_error>(
-      [&] {
-        while_loop(x, below, [&](const array& s) { return (line = this_line(), s + 1).astype(f32); });
-      },
+      [&] { while_loop(x, below, [&](const array& s) { return (line = this_line(), s + 1).astype(f32); }); },
       {"while_loop: state 0 is f64, but the body makes it f32", "loop_error_test.cpp"}));
-  EXPECT_TRUE(throws<shape_error>([&] { while_loop(x, below, [&](const array& s) { return s + ones({4, 2}); }); },
+  EXPECT_TRUE(throws<shape_error>([&] { while_loop(x, below, [&](const array& s) {
+                                          return s + ones({4, 2});
+                                        }); },
                                   {"[2]", "[4, 2]", "loop_error_test.cpp"}));
-  EXPECT_TRUE(throws<type_error>([&] { while_loop(x, [](const array& s) { return s * 2; }, [](const array& s) { return s + 1; }); },
-                                 {"the condition is f64, not boolean", "loop_error_test.cpp"}));
   EXPECT_TRUE(throws<type_error>(
       [&] {
-        while_loop(x, below, [&](const array& s) { return s + s(0).item<double>(); });
+        while_loop(
+            x, [](const array& s) { return s * 2; }, [](const array& s) { return s + 1; });
       },
-      {"a state of a loop is read", "loop_error_test.cpp"}));
+      {"the condition is f64, not boolean", "loop_error_test.cpp"}));
+  EXPECT_TRUE(throws<type_error>([&] { while_loop(x, below, [&](const array& s) { return s + s(0).item<double>(); }); },
+                                 {"a state of a loop is read", "loop_error_test.cpp"}));
 }
 
 /// Run by the test below in a process of its own: what is logged is decided once a process.

@@ -68,11 +68,11 @@ TEST_F(loop_whole, reductions_scans_gathers_and_scatters) {
   EXPECT_TRUE(equals(x, want));
 }
 
-
 TEST_F(loop_whole, loops_of_elements_inside_and_around) {
   std::vector<std::int64_t> want{7, 2, 9, 4, 30};
   const array x = for_loop(3, array(want), [](const array& s) {
-    const array halved = while_loop(s, [](const array& v) { return v > 4; }, [](const array& v) { return v / 2; });
+    const array halved = while_loop(
+        s, [](const array& v) { return v > 4; }, [](const array& v) { return v / 2; });
     return halved + s(range(end, begin, -1));
   });
   for (int t = 0; t < 3; ++t) {
@@ -85,7 +85,9 @@ TEST_F(loop_whole, loops_of_elements_inside_and_around) {
     want = next;
   }
   EXPECT_TRUE(equals(x, want));
-  const auto inner = [](const array& s) { return for_loop(2, s, [](const array& v) { return v(range(end, begin, -1)); }); };
+  const auto inner = [](const array& s) {
+    return for_loop(2, s, [](const array& v) { return v(range(end, begin, -1)); });
+  };
   EXPECT_TRUE(throws<type_error>([&] { for_loop(2, x, inner); }, {"other elements of a state", "(view)"}));
 }
 
