@@ -20,7 +20,7 @@ thread_local constinit body_scatters* recording = nullptr;
 
 constexpr std::string_view separate = "scatter to an array of its own, and combine the two after the loop";
 
-/// Whether a value depends on what only has values while a loop runs.
+/// Whether `root`, or what it is computed from, is wanted.
 template <class F>
 bool any_below(jit::node* root, F&& is_wanted) {
   std::unordered_set<const jit::node*> seen;
@@ -42,9 +42,9 @@ bool commutes(op how) { return how == op::add || how == op::multiply || how == o
 array spread_over(const array& x, dtype type, const shape& extents, std::string_view what, const writing& w) {
   shape common;
   if (!broadcast_into(x.extents(), extents, common) || common != extents)
-    throw_shape_error(fmt::format("{}: {} of shape {} in a loop over {}", w.name, what, to_string(x.extents()),
-                                  to_string(extents)),
-                      w.at, "each element of the states writes one value in an iteration");
+    throw_shape_error(
+        fmt::format("{}: {} of shape {} in a loop over {}", w.name, what, to_string(x.extents()), to_string(extents)),
+        w.at, "each element of the states writes one value in an iteration");
   return wrap(jit::make_broadcast(jit::make_convert(x.node(), type, w.at).get(), extents, w.at));
 }
 
@@ -66,30 +66,41 @@ body_scatters::~body_scatters() {
     jit::become(list_[k].after.node(), list_[k].target.node());
 }
 
-array scattered_in_body(const array& a, const array& index, const operand& value, const writing& w) {
+std::optional<array> scattered_in_body(const array& a, const array& index, const operand& value, const writing& w) {
   body_scatters* body = recording;
   if (!body || !body->allowed_) jit::refuse_write_in_body(w.at);
   SINTER_CHECK(body && body->allowed_);
   if (body->around_)
     throw_type_error(fmt::format("{}: in the body of a loop inside another loop's", w.name), w.at,
                      "scatter in the outer body, or make one loop of the two");
+  const auto before =
+      std::ranges::find_if(body->list_, [&](const body_scatter& s) { return s.after.node() == a.node(); });
+  if (before == body->list_.end() && jit::depends_on_states(a.node())) {
+    refuse_write_in_body(a, w.at);
+    return std::nullopt;
+  }
   if (a.rank() != 1)
-    throw_shape_error(fmt::format("{}: to an array of shape {} in the body of {}", w.name, to_string(a.extents()),
-                                  body->name_),
-                      w.at, "an element of a loop writes to one place: ravel the array, and index with i * width + j");
-  const auto before = std::ranges::find_if(body->list_, [&](const body_scatter& s) { return s.after.node() == a.node(); });
-  if (before == body->list_.end() && any_below(a.node(), [](const jit::node* n) { return n->code == op::state; }))
-    throw_type_error(fmt::format("{}: to a value of the body of {}", w.name, body->name_), w.at,
-                     "scatter to an array that was made before the loop");
+    throw_shape_error(
+        fmt::format("{}: to an array of shape {} in the body of {}", w.name, to_string(a.extents()), body->name_), w.at,
+        "an element of a loop writes to one place: ravel the array, and index with i * width + j");
   if (before != body->list_.end() && (before->how.how != w.how || !commutes(w.how)))
     throw_type_error(fmt::format("{}: the body of {} has written to the array in another way", w.name, body->name_),
                      w.at, separate);
   std::optional<array> asked;
   for (const array& c : body->chosen_) asked = asked ? *asked && c : c;
-  const array given = value.node() ? wrap(jit::node_ref::share(value.node())) : constant(value.number(), a.type(), w.at);
+  const array given =
+      value.node() ? wrap(jit::node_ref::share(value.node())) : constant(value.number(), a.type(), w.at);
   const array after = wrap(jit::make_node(op::state, a.type(), a.extents(), {}, w.at));
   body->list_.push_back({a, after, index, given, std::move(asked), w});
   return after;
+}
+
+void refuse_write_in_body(const array& a, const place& at) {
+  if (recording && jit::is_recording_body())
+    for (const body_scatter& s : recording->list_)
+      if (any_below(a.node(), [&](const jit::node* n) { return n == s.after.node(); }))
+        throw_type_error(fmt::format("{}: the body writes in two ways to an array", recording->name_), at, separate);
+  jit::refuse_write_in_body(at, a.node());
 }
 
 void body_scatters::check_reads(const jit::loop_body& loop) const {
@@ -157,11 +168,11 @@ void body_scatters::finish(const jit::loop_body& loop, const std::vector<jit::no
   is_finished_ = true;
 }
 
-choosing::choosing(const array& condition, bool holds) : any_(recording != nullptr && condition.type() == boolean) {
-  if (any_) recording->chosen_.push_back(holds ? condition : !condition);
+choosing::choosing(const array& condition, bool holds) {
+  if (recording) recording->chosen_.push_back(holds ? condition : !condition);
 }
 choosing::~choosing() {
-  if (any_) recording->chosen_.pop_back();
+  if (recording) recording->chosen_.pop_back();
 }
 
 }  // namespace sinter::loops

@@ -33,7 +33,8 @@ std::vector<array> counted(jit::loop_body& loop, const std::vector<array>& state
   auto first = std::make_shared<jit::loop_body>(loop);  // of the same placeholders: it is evaluated here
   const array trips = wrap(jit::make_node(jit::op::state, i64, loop.states[0]->extents, {}, at));
   first->states.push_back(jit::node_ref::share(trips.node()));
-  first->next.push_back(jit::node_ref::share(record(jit::op::add, input_of(trips, at), input_of(scalar(1), at), at).node()));
+  first->next.push_back(
+      jit::node_ref::share(record(jit::op::add, input_of(trips, at), input_of(scalar(1), at), at).node()));
   std::vector<array> initial = states;
   initial.push_back(constant(scalar(0), i64, at));
   std::vector<array> results = wrapped(jit::record_loop(first, nodes_of(initial), name, at));
@@ -79,22 +80,30 @@ std::vector<array> run(const std::vector<array>& states, condition_function cond
   loop->count = count;
   loop->limited = limited;
   {
-    const jit::body_recording recording(name);
+    const jit::body_recording recording(name, !condition);
     const std::vector<array> placeholders = wrapped(loop->states);
     if (condition) loop->condition = jit::node_ref::share(condition(placeholders).node());
     for (const array& x : body(wrap(jit::node_ref::share(loop->counter.get())), placeholders))
       loop->next.push_back(jit::node_ref::share(x.node()));
   }
-  if (!scatters.any()) return wrapped(jit::record_loop(loop, initial, name, at));
+  if (!scatters.any()) return wrapped(jit::record_loop(loop, initial, name, at, true));
   return with_scatters(scatters, loop, states, name, at);
 }
 
-array choose(const array& condition, const operand& then, const operand& otherwise, const place& at) {
+static array choose(const array& condition, const operand& then, const operand& otherwise, const place& at) {
   if (condition.type() != boolean)
     throw_type_error(fmt::format("if_else: the condition is {}, not boolean", to_string(condition.type())), at,
                      "compare it with something, as in x > 0");
   const jit::input in[] = {input_of(condition, at), input_of(then), input_of(otherwise)};
   return wrap(jit::record_choice(in, at));
+}
+
+std::vector<array> choose(const array& condition, const std::vector<array>& then, const std::vector<array>& otherwise,
+                          const place& at) {
+  std::vector<array> chosen;
+  for (std::size_t k = 0; k < then.size(); ++k)
+    chosen.push_back(choose(condition, operand(then[k], at), operand(otherwise[k], at), at));
+  return chosen;
 }
 
 }  // namespace sinter::loops

@@ -95,12 +95,12 @@ using condition_function = function_view<array, const std::vector<array>&>;
 using body_function = function_view<std::vector<array>, const array&, const std::vector<array>&>;  // the counter first
 std::vector<array> run(const std::vector<array>& states, condition_function condition, body_function body,
                        std::int64_t count, bool limited, std::string_view name, const place& at);
-array choose(const array& condition, const operand& then, const operand& otherwise, const place& at);
+std::vector<array> choose(const array& condition, const std::vector<array>& then, const std::vector<array>& otherwise,
+                          const place& at);
 /// While it lives, a loop's body scatters where the condition holds, or where it doesn't.
 struct choosing {
   choosing(const array& condition, bool holds);
   ~choosing();
-  bool any_;
 };
 
 }  // namespace loops
@@ -120,12 +120,10 @@ S while_loop(const S& initial, C&& condition, B&& body, const loop_options& opti
   static_assert(std::is_constructible_v<S, std::invoke_result_t<B, const S&>>,
                 "the body of while_loop gives a state of the type it takes");
   auto asks = [&](const std::vector<array>& s) -> array {
-    const S now = loops::assembled(initial, s);
-    return condition(now);
+    return condition(static_cast<const S&>(loops::assembled(initial, s)));
   };
   auto gives = [&](const array&, const std::vector<array>& s) {
-    const S now = loops::assembled(initial, s);
-    return loops::parts(S(body(now)));
+    return loops::parts(S(body(static_cast<const S&>(loops::assembled(initial, s)))));
   };
   return loops::assembled(initial,
                           loops::run(loops::parts(initial), asks, gives, options.limit, true, "while_loop", at));
@@ -168,17 +166,13 @@ concept state_or_function = state<T> || requires(const T& f) {
 template <state_or_function T, state_or_function F>
 auto if_else(const array& condition, const T& then, const F& otherwise, place at = place::here()) {
   const auto value = [&](const auto& x, bool holds) {
-    const loops::choosing scope(condition, holds);
-    if constexpr (std::invocable<decltype(x)>) return x();
+    if constexpr (std::invocable<decltype(x)>) return loops::choosing(condition, holds), x();
     else return x;
   };
   const auto yes = value(then, true);
   const auto no = value(otherwise, false);
   static_assert(std::is_same_v<decltype(yes), decltype(no)>, "both sides of if_else are states of one type");
-  const std::vector<array> a = loops::parts(yes), b = loops::parts(no);
-  std::vector<array> chosen;
-  for (std::size_t k = 0; k < a.size(); ++k) chosen.push_back(loops::choose(condition, {a[k], at}, {b[k], at}, at));
-  return loops::assembled(yes, chosen);
+  return loops::assembled(yes, loops::choose(condition, loops::parts(yes), loops::parts(no), at));
 }
 /// Of which one may be a C++ number: it adopts the dtype of the array it meets.
 array if_else(const array& condition, const operand& then, const operand& otherwise);

@@ -39,7 +39,9 @@ class body_scatters {
   void finish(const jit::loop_body& loop, const std::vector<jit::node_ref>& after, const place& at);
 
  private:
-  friend array scattered_in_body(const array& a, const array& index, const operand& value, const writing& w);
+  friend std::optional<array> scattered_in_body(const array& a, const array& index, const operand& value,
+                                                const writing& w);
+  friend void refuse_write_in_body(const array& a, const place& at);
   friend struct choosing;
 
   std::string_view name_;
@@ -52,6 +54,10 @@ class body_scatters {
 };
 
 /// What `a` is after the loop whose body this thread records, when each of its iterations writes value at index.
-array scattered_in_body(const array& a, const array& index, const operand& value, const writing& w);
+/// Nothing when `a` is a value of the body, which may move elements: then it is written as elsewhere.
+std::optional<array> scattered_in_body(const array& a, const array& index, const operand& value, const writing& w);
+
+/// type_error in a body that may not write to a part of `a`.
+void refuse_write_in_body(const array& a, const place& at);
 
 }  // namespace sinter::loops

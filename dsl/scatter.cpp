@@ -31,7 +31,8 @@ void check_integers(const array& indices, const writing& w) {
 array written_along(const array& a, const array& indices, const operand& values, int axis, const writing& w) {
   check_integers(indices, w);
   const int k = checked_axis(axis, a.rank(), w.name, w.at);
-  if (jit::is_recording_body()) return loops::scattered_in_body(a, indices, values, w);
+  if (jit::is_recording_body())
+    if (const std::optional<array> after = loops::scattered_in_body(a, indices, values, w)) return *after;
   const indexed_axis indexed[] = {{k, &indices}};
   return scattered(a, pick(a.extents(), indexed, k, w.at), input_of(values), w);
 }

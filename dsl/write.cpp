@@ -1,6 +1,7 @@
 // Writes through selections: each records a new version of the array, whose node is replaced at the very end, so that
 // what throws leaves the array as it was.
 #include "dsl/index_internal.hpp"
+#include "dsl/loops_internal.hpp"
 
 #include "jit/engine.hpp"
 #include "jit/fold/foreseen.hpp"
@@ -394,7 +395,7 @@ void selection::write(op how, const operand& x) {
   SINTER_CHECK(target_);
   array& target = *target_;
   const writing w{how, name_of(how), x.at()};
-  jit::refuse_write_in_body(w.at);
+  loops::refuse_write_in_body(target, w.at);
   // The right side of set_minimum(...) may have assigned to the array.
   if (target.node() != node_ && target.extents() != node_->extents)
     throw_shape_error(fmt::format("{}: the array had shape {} when selected, and {} when written", w.name,

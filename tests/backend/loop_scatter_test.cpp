@@ -60,7 +60,8 @@ TEST(loop_scatter, elements_leave_at_their_own_time) {
 }
 
 TEST(loop_scatter, largest_smallest_product_and_the_last) {
-  array most = full({8}, -100, i32), least = full({8}, 100, i32), product = full({8}, 1, i32), last = full({8}, -1, i32);
+  array most = full({8}, -100, i32), least = full({8}, 100, i32), product = full({8}, 1, i32),
+        last = full({8}, -1, i32);
   for_loop(6, arange(10).astype(i32), [&](const array& t, const array& s) {
     const array place = (s * 3 + t.astype(i32)) % 8, value = (s * 7 + t.astype(i32) * 5) % 23;
     scatter_max(most, place, value);
@@ -205,25 +206,39 @@ TEST(loop_scatter, what_cannot_be_is_an_error_of_its_line_and_changes_nothing) {
     for (const std::string& w : words) all &= said.find(w) != std::string::npos;
     return all ? testing::AssertionSuccess() : testing::AssertionFailure() << said;
   };
-  EXPECT_TRUE(refused([&](const array& s) { return (line = this_line(), scatter_add(sums, s, sums(s))), s; }, {"reads the array"}));
-  EXPECT_TRUE(refused([&](const array& s) { return (line = this_line(), scatter_add(table, s, 1)), s; }, {"[2, 3]", "ravel"}));
-  EXPECT_TRUE(refused([&](const array& s) { return (line = this_line(), scatter_add(sums, s * 0.5, 1)), s; }, {"not integers"}));
-  EXPECT_TRUE(refused([&](const array& s) { return (line = this_line(), scatter_add(sums, s, 1.5)), s; }, {"floating-point number", "i64"}));
+  EXPECT_TRUE(refused([&](const array& s) { return (line = this_line(), scatter_add(sums, s, sums(s))), s; },
+                      {"reads the array"}));
+  EXPECT_TRUE(
+      refused([&](const array& s) { return (line = this_line(), scatter_add(table, s, 1)), s; }, {"[2, 3]", "ravel"}));
+  EXPECT_TRUE(refused([&](const array& s) { return (line = this_line(), scatter_add(sums, s * 0.5, 1)), s; },
+                      {"not integers"}));
+  EXPECT_TRUE(refused([&](const array& s) { return (line = this_line(), scatter_add(sums, s, 1.5)), s; },
+                      {"floating-point number", "i64"}));
   EXPECT_TRUE(refused([&](const array& s) { return scatter_add(sums, s, 1), scatter_multiply(sums, s, 2), s; },
                       {"in another way", "scatter_multiply"}));
   EXPECT_TRUE(refused(
       [&](const array& s) {
-        array own = s * 1;
-        scatter_add(own, s, 1);
+        scatter_add(sums, s, 1);
+        sums(0) = 5;
         return s;
       },
-      {"value of the body", "made before"}));
-  EXPECT_TRUE(refused(
-      [&](const array& s) {
-        return for_loop(2, s, [&](const array& x) { return scatter_add(sums, x, 1), x; });
+      {"writes in two ways"}));
+  EXPECT_TRUE(throws<type_error>(
+      [&] {
+        while_loop(
+            start, [](const array& s) { return s < 3; },
+            [&](const array& s) {
+              array own = s * 1;
+              scatter_add(own, s, 1);
+              return own;
+            });
       },
+      {"while_loop: the body writes to an array"}));
+  EXPECT_TRUE(refused(
+      [&](const array& s) { return for_loop(2, s, [&](const array& x) { return scatter_add(sums, x, 1), x; }); },
       {"inside another loop's", "scatter_add"}));
-  EXPECT_TRUE(refused([&](const array& s) { return scatter_add(sums, s, 1), s.astype(f32); }, {"state 0 is i64", "f32"}));
+  EXPECT_TRUE(
+      refused([&](const array& s) { return scatter_add(sums, s, 1), s.astype(f32); }, {"state 0 is i64", "f32"}));
   EXPECT_TRUE(equals(sums, integers(6)));
   EXPECT_TRUE(equals(table, host_array(integers(6), {2, 3})));
   for_loop(3, start, [&](const array& s) { return (line = this_line(), scatter_add(sums, s + 1, 1)), s; });
