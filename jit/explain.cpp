@@ -69,6 +69,8 @@ std::string describe(const planning& p, std::size_t number, const options& how) 
   for (std::size_t k = range.first; k < range.first + range.count; ++k) {
     const lowered& l = p.lowered[p.order[k]];
     verify(l.ir);
+    if (!parts.empty() && l.ir.stage != parts.back()->stage)
+      text += fmt::format("stage {}, in the same launch, once all before it is done\n", l.ir.stage + 1);
     parts.push_back(&l.ir);
     text += describe_group(p.groups.groups()[p.order[k]], k + 1, l) + describe_loops(l);
   }
@@ -140,13 +142,21 @@ std::string explain(std::span<node* const> wanted) {
   if (loops.text.size() > before) loops.text.insert(before, "joined and evaluated together:\n").append("\n");
   std::string text = std::move(loops.text);
   stand_ins computed;
-  for (node_ref& n : opaque_below(roots)) {
-    if (n->code == op::launch) text += describe_launch(*n, how) + "\n";
-    else if (n->code == op::lone_call) text += describe_lone_call(*n);
-    else if (n->code == op::repeat)
+  for (opaque_step& step : opaque_below(roots)) {
+    node_ref& n = step.n;
+    if (step.instead) {
+      text += describe_launch(*step.instead->operands()[0], how) + "\n";
+      computed.add(std::move(n));
+    } else if (n->code == op::launch) {
+      text += describe_launch(*n, how) + "\n";
+    } else if (n->code == op::lone_call) {
+      text += describe_lone_call(*n);
+    } else if (n->code == op::repeat) {
       text += fmt::format("loop of {} iterations over whole arrays at {}:{}, opaque to fusion\n\n",
                           n->facts->loop->count, n->site.file, n->site.line);
-    else computed.add(std::move(n));
+    } else {
+      computed.add(std::move(n));
+    }
   }
   return text + describe_plan(roots, how);
 }

@@ -51,8 +51,9 @@ void planner::collect(node* root) {
   while (!stack.empty()) {
     auto& [n, next] = stack.back();
     if (n->code == op::state)
-      throw_type_error("a state of a loop is read while the loop is recorded: it has no value yet", n->site,
-                       "read it after the loop");
+      throw_type_error("a state of a loop is read while the loop is recorded: it has no value yet",
+                       stack.size() > 1 ? stack[stack.size() - 2].first->site : n->site,
+                       "make it one more state of the loop, and read that after the loop");
     if (next == 0 && where_.find(n)) {
       stack.pop_back();
       continue;

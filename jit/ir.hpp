@@ -101,6 +101,13 @@ struct staged_rows {
   std::uint32_t pitch;
 };
 
+/// elements, cuda: an array that atomics change, and small enough for each block to have one of its own in shared memory
+/// while it runs; what it holds then is put into memory.
+struct block_table {
+  std::uint32_t pointer;  ///< parameter
+  std::uint32_t size;     ///< parameter: how many elements
+};
+
 /// distribution::steps: what is read or written of a state of the loop, `rows` and `columns` from an element's own place.
 struct step_access {
   std::uint32_t access, state;
@@ -204,6 +211,7 @@ struct kernel {
   std::vector<loop_dims> loops;
   std::vector<staged_rows> staged;
   std::vector<step_access> stepped;
+  std::vector<block_table> tables;
   std::vector<call> calls;
   std::vector<iteration> iterations;
   std::vector<value> call_operands;
@@ -221,6 +229,7 @@ struct kernel {
   std::uint8_t whole = 0;      ///< rows, cuda: 1: the outermost loops' innermost extents are multiples of `lanes`
   std::uint8_t unrolled = 0;   ///< rows, cuda: if not 0, loops are short, and a thread runs those of so many elements
   std::uint8_t steps = 0;      ///< most iterations of a launch
+  std::uint8_t stage = 0;      ///< of a launch of several parts: it begins when all parts of lower stages have ended
   std::uint16_t threads = 256; ///< of a cuda block
   result_tile tile;
   /// By instruction, when there are loops: equal numbers are one value, at the same iteration of loops over the same

@@ -165,7 +165,10 @@ void lowering::choose_lanes() {
   }
   int lanes = widest == 0 || mostly_conditional(unit) ? 1 : static_cast<int>(16 / widest);
   while (lanes > 1 && lanes * static_cast<int>(k.body.size()) > most_lanes_times_operations) lanes /= 2;
+  const std::int64_t tables = bytes_of_tables();
+  if (tables > 0 && lanes > 1 && lanes < 8) lanes *= 2;  // few threads have to have much on its way
   k.lanes = static_cast<std::uint8_t>(lanes);
+  if (tables > 0) write_tables(tables);
   if (lanes == 1) return;
   mark_aligned(unit, [&](std::uint32_t d) { return d == inner; });
   find_near_accesses(unit);
@@ -305,6 +308,7 @@ void bind(const lowered& l, arguments& numbers, const AddressOf& address_of) {
     if (address) address += p.offset * size;  // arrays without elements have no memory, nor anything to read
     numbers.slots[p.parameter].as_pointer = address;
   }
+  if (l.ir.over == distribution::steps) return;  // whose lead doesn't depend on memory
   numbers.lead = l.ir.lanes > 1 && l.ir.over == distribution::elements ? find_lead(l, numbers) : 0;
   if (l.ir.lanes == 1) return;
   std::uint64_t aligned = static_cast<std::uint64_t>(numbers.lead) << first_lead_bit;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 namespace sinter::jit {
@@ -17,6 +18,7 @@ namespace {
 constexpr std::int32_t deepest_nest = 8;
 
 thread_local constinit std::string_view recorded_loop;  // empty: none
+thread_local constinit bool may_be_whole = false;
 
 /// What a value of the body depends on: nothing of the loop, the iteration's number, or states.
 enum class depends : std::uint8_t { not_at_all, on_counter, on_states };
@@ -90,6 +92,9 @@ class body_walk {
 
   /// For bodies of whole-array operations.
   void allow_everything() { checks_ = false; }
+  /// What elements can't do by themselves is no error, but told by is_whole().
+  void allow_whole() { allows_whole_ = true; }
+  bool is_whole() const { return is_whole_; }
 
   bool moves() const {
     return std::ranges::any_of(inside_, [](const node* n) {
@@ -118,7 +123,9 @@ class body_walk {
     found_[n] = d;
     if (d == depends::not_at_all) return;
     inside_.push_back(n);
-    if (checks_ && (is_scan(n->code) || n->code == op::scatter || n->code == op::lone_call))
+    const bool moves = is_scan(n->code) || n->code == op::scatter;
+    is_whole_ |= moves && allows_whole_;
+    if (checks_ && ((moves && !allows_whole_) || n->code == op::lone_call))
       throw_type_error(fmt::format("{}: the body has a {} of what changes in each iteration", name_,
                                    is_scan(n->code)             ? "scan"
                                    : n->code == op::scatter     ? "scatter"
@@ -132,18 +139,20 @@ class body_walk {
     return reads_anywhere(n, k);
   }
 
-  void check(const node* n, const std::vector<node_ref>& operands) const {
+  void check(const node* n, const std::vector<node_ref>& operands) {
     for (std::size_t k = 0; k < operands.size(); ++k) {
       if (found_.at(operands[k].get()) != depends::on_states) continue;
       if (reads_own_element(n, k) && !is_whole(n, k, operands[k].get())) continue;
       if (n->code == op::gather && k > 0) continue;
+      is_whole_ = true;
+      if (allows_whole_) continue;
       throw_type_error(
           fmt::format("{}: the body reads other elements of a state than its own ({})", name_, info(n->code).name),
           n->site, "each element runs the loop by itself; use a loop of whole-array statements instead");
     }
   }
 
-  bool checks_ = true;
+  bool checks_ = true, allows_whole_ = false, is_whole_ = false;
   const loop_body& body_;
   std::string_view name_;
   const place& at_;
@@ -184,14 +193,31 @@ void check_condition(const node* c, const loop_body& body, std::string_view name
 
 }  // namespace
 
-body_recording::body_recording(std::string_view name) noexcept : around_(std::exchange(recorded_loop, name)) {}
-body_recording::~body_recording() { recorded_loop = around_; }
+body_recording::body_recording(std::string_view name, bool whole) noexcept
+    : around_(std::exchange(recorded_loop, name)), around_whole_(std::exchange(may_be_whole, whole)) {}
+body_recording::~body_recording() {
+  recorded_loop = around_;
+  may_be_whole = around_whole_;
+}
 bool is_recording_body() noexcept { return !recorded_loop.empty(); }
 
-void refuse_write_in_body(const place& at) {
-  if (is_recording_body())
-    throw_type_error(fmt::format("{}: the body writes to an array", recorded_loop), at,
-                     "a body gives new values of its states; write to the array before or after the loop");
+bool depends_on_states(node* n) {
+  std::unordered_set<const node*> seen;
+  std::vector<node_ref> stack{node_ref::share(n)};
+  while (!stack.empty()) {
+    const node_ref x = std::move(stack.back());
+    stack.pop_back();
+    if (x->code == op::state) return true;
+    if (!seen.insert(x.get()).second || x->values()) continue;
+    for (node_ref& operand : operands_of(x.get())) stack.push_back(std::move(operand));
+  }
+  return false;
+}
+
+void refuse_write_in_body(const place& at, node* target) {
+  if (!is_recording_body() || (target && may_be_whole && depends_on_states(target))) return;
+  throw_type_error(fmt::format("{}: the body writes to an array", recorded_loop), at,
+                   "a body gives new values of its states; write to the array before or after the loop");
 }
 
 std::shared_ptr<loop_body> begin_loop(std::span<node* const> states, std::string_view name, const place& at) {
@@ -236,17 +262,34 @@ std::vector<node_ref> recorded(op code, const std::shared_ptr<loop_body>& body, 
   return out;
 }
 
+/// A counted loop whose iterations need each other's elements, all states and results in their full shape.
+std::vector<node_ref> whole_loop(std::shared_ptr<loop_body> body, std::span<node* const> states, const place& at) {
+  const shape& extents = body->states[0]->extents;
+  std::vector<node_ref> first;
+  std::vector<node*> list;
+  for (node* s : states) {
+    first.push_back(make_broadcast(s, extents, at));
+    list.push_back(first.back().get());
+  }
+  if (body->count == 0 || extents.size() == 0) return first;
+  for (node_ref& n : body->next)
+    if (n->extents != extents) n = make_broadcast(n.get(), extents, at);
+  return record_repeat(std::move(body), list, at);
+}
+
 }  // namespace
 
 std::vector<node_ref> record_loop(std::shared_ptr<loop_body> body, std::span<node* const> states, std::string_view name,
-                                  const place& at) {
+                                  const place& at, bool whole) {
   SINTER_CHECK(body->next.size() == states.size() && body->states.size() == states.size());
   for (std::size_t k = 0; k < states.size(); ++k)
     body->next[k] = fitted(body->next[k], body->states[k].get(), k, name, at);
   if (body->condition) check_condition(body->condition.get(), *body, name, at);
   body_walk walk(*body, name, at);
+  if (whole && !body->condition && !is_recording_body()) walk.allow_whole();
   for (const node_ref& n : body->next) walk.run(n.get());
   if (body->condition) walk.run(body->condition.get());
+  if (walk.is_whole()) return whole_loop(std::move(body), states, at);
   body->nesting = walk.nesting();
   if (body->nesting > deepest_nest)
     throw_type_error(fmt::format("{}: loops in loops, {} deep", name, body->nesting), at,
@@ -266,7 +309,7 @@ node_ref record_trail(const loop_body& body, std::size_t state, const node_ref& 
   SINTER_CHECK(!body.condition);
   shape extents = after->extents;
   extents.append(body.count);
-  if (!body.changes(state)) {
+  if (!body.changes(state) || body.count == 1) {
     axis_maps same;
     for (int k = 0; k < after->extents.rank(); ++k) same.push_back({0, 1, k});
     return make_view(after.get(), same, extents, at);

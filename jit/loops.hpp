@@ -33,18 +33,23 @@ constexpr std::int64_t most_iterations = std::int64_t{1} << 62;
 /// While it lives, this thread records the body of a loop of function `name`.
 class body_recording {
  public:
-  explicit body_recording(std::string_view name) noexcept;
+  /// `whole`: the body may be one of whole-array operations.
+  explicit body_recording(std::string_view name, bool whole = false) noexcept;
   ~body_recording();
   body_recording(const body_recording&) = delete;
   body_recording& operator=(const body_recording&) = delete;
 
  private:
   std::string_view around_;
+  bool around_whole_;
 };
 /// Whether this thread records a loop's body. Nothing that depends on its states can be evaluated then.
 bool is_recording_body() noexcept;
-/// In a loop's body, type_error: what it writes to would be written once, not in each iteration.
-void refuse_write_in_body(const place& at);
+/// In a loop's body, type_error: what it writes to would be written once, not in each iteration. `target`: what is
+/// written; where the body may be one of whole-array operations, that may be a value of its own.
+void refuse_write_in_body(const place& at, node* target = nullptr);
+/// Whether `n` is computed from placeholders.
+bool depends_on_states(node* n);
 
 /// Placeholders for states that all broadcast to one shape, and for the iteration's number. shape_error when they
 /// don't; `name` is the function that the user called.
@@ -53,9 +58,10 @@ std::shared_ptr<loop_body> begin_loop(std::span<node* const> states, std::string
 /// The loop's states after it, once `body` has its condition, next, count and limited. A 0-d C++ number as a next state
 /// takes the state's dtype. type_error or shape_error when a next state has another dtype or doesn't broadcast to the
 /// loop's shape, when the condition isn't boolean, when the body moves elements of a state, or when loops nest too
-/// deep. Launches nothing.
+/// deep. With `whole`, a counted loop that is in no other's body may move elements: it is then a record_repeat().
+/// Launches nothing.
 std::vector<node_ref> record_loop(std::shared_ptr<loop_body> body, std::span<node* const> states, std::string_view name,
-                                  const place& at);
+                                  const place& at, bool whole = false);
 
 /// Like record_loop, for a body of whole-array operations, which runs `count` times: placeholders stand for arrays, and
 /// any operation may be applied to them. It runs before whatever needs its results is planned (run_opaque).

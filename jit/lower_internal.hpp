@@ -235,6 +235,10 @@ class lowering {
   void write_forms();
   void choose_width();
   void choose_lanes();
+  // tables.cpp: scatters into small arrays
+  bool counts_in_32_bits(const inst& i, std::int64_t elements) const;
+  std::int64_t bytes_of_tables();
+  void write_tables(std::int64_t bytes);
   template <class F>
   void mark_aligned(const std::vector<bool>& unit, F&& is_inner);
   void align_loops();

@@ -48,7 +48,8 @@ std::array<std::uint64_t, 2> facts_of(const kernel& k) {
   return {k.domain_rank | std::uint64_t{k.index_bits} << 8 | std::uint64_t{k.math} << 16 | std::uint64_t{k.lanes} << 24 |
               std::uint64_t{k.threads} << 32,
           static_cast<std::uint64_t>(k.over) | std::uint64_t{k.split} << 8 | std::uint64_t{k.kept} << 16 |
-              std::uint64_t{k.whole} << 24 | std::uint64_t{k.unrolled} << 32 | std::uint64_t{k.steps} << 40};
+              std::uint64_t{k.whole} << 24 | std::uint64_t{k.unrolled} << 32 | std::uint64_t{k.steps} << 40 |
+              std::uint64_t{k.stage} << 48};
 }
 
 std::uint64_t tile_of(const kernel& k) {
@@ -68,6 +69,7 @@ std::uint64_t mix_kernel(std::uint64_t h, const kernel& k) {
   h = mix_table(h, k.loops);
   h = mix_table(h, k.staged);
   h = mix_table(h, k.stepped);
+  if (!k.tables.empty()) h = mix_table(h, k.tables);
   h = mix_table(h, k.iterations);
   h = mix_table(h, k.call_operands);
   h = mix_table(h, k.parameters);
@@ -111,8 +113,9 @@ bool same_kernel(const kernel& x, const kernel& y) {
   return same_table(x.body, y.body) && same_table(x.terms, y.terms) && same_table(x.forms, y.forms) &&
          same_table(x.accesses, y.accesses) && same_table(x.checks, y.checks) && same_table(x.dims, y.dims) &&
          same_table(x.loops, y.loops) && same_table(x.staged, y.staged) && same_table(x.stepped, y.stepped) &&
-         same_table(x.iterations, y.iterations) && same_table(x.call_operands, y.call_operands) &&
-         same_table(x.parameters, y.parameters) && same_table(x.origins, y.origins);
+         same_table(x.tables, y.tables) && same_table(x.iterations, y.iterations) &&
+         same_table(x.call_operands, y.call_operands) && same_table(x.parameters, y.parameters) &&
+         same_table(x.origins, y.origins);
 }
 
 }  // namespace

@@ -20,6 +20,7 @@ class element_emitter : public kernel_emitter {
 
   void whole(const std::string& name) override {
     if (d_ == dialect::host) return host_kernel("extern \"C\" void", name);
+    if (!k_.tables.empty()) return with_tables(name);
     const auto body = w_.block("extern \"C\" __global__ void __launch_bounds__(256) {}({})", name, cuda_parameters(""));
     const std::string_view wide = k_.index_bits == 32 ? "" : "(long long)";
     cuda_body(fmt::format("{}blockIdx.x * blockDim.x + threadIdx.x", wide),
@@ -29,14 +30,69 @@ class element_emitter : public kernel_emitter {
   /// `x`, `y` and `rows_at_once` say where a thread stands.
   void part(const std::string& name) override {
     if (d_ == dialect::host) return host_kernel("static void", name);
+    std::string tables;
+    for (std::size_t t = 0; t < k_.tables.size(); ++t)
+      tables += fmt::format("const block_table<{}, {}> table{}, ", table_type(k_.tables[t]), index_type(), t);
     const auto body = w_.block(
         "static __device__ __forceinline__ void {}(const long long x, const long long y, const long long rows_at_once, "
-        "{})", name, cuda_parameters(""));
+        "{}{})", name, tables, cuda_parameters(""));
     cuda_body("x", "y", "rows_at_once");
   }
 
  private:
   // ---- cuda ----
+  /// Blocks that run at the same time take turns at the work; where a table has parts, some of them for each.
+  void with_tables(const std::string& name) {
+    part(name + "_part");
+    const std::string_view I = index_type();
+    const auto number = [&](std::size_t table, std::uint32_t k) { return names_.parameter(k_.tables[table].size + k); };
+    const std::size_t last = k_.tables.size() - 1;
+    const std::string across = number(last, 3), down = number(last, 4), shift = number(last, 5);
+    const auto body = w_.block("extern \"C\" __global__ void __launch_bounds__({}) {}({})", k_.threads, name,
+                               cuda_parameters(""));
+    w_.line("extern __shared__ __align__(16) unsigned char shared[];");
+    w_.line("const int parts = (int)(({0} + {1} - 1) / {1}), groups = parts < (int)gridDim.x ? parts : (int)gridDim.x;",
+            number(0, 0), number(0, 2));
+    w_.line("const int at_once = (int)gridDim.x / groups;");
+    const auto each = w_.block("for (int part = (int)blockIdx.x % groups; part < parts; part += groups)");
+    const std::string tables = clear_tables();
+    {
+      const auto turn = w_.block("for ({0} block = (int)blockIdx.x < at_once * groups ? (int)blockIdx.x / groups : {1} * {2}; "
+                                 "block < {1} * {2}; block += at_once)", I, across, down);
+      const std::string_view x = "((long long){0} << {1}) + (threadIdx.x & ((1 << {1}) - 1))";
+      std::string place = fmt::format(fmt::runtime(x), "block", shift) + ", 0, 1";
+      if (has_rows()) {
+        w_.line("const {} height = blockDim.x >> {};", I, shift);
+        w_.line("const {} down = block / {};", I, across);
+        place = fmt::format(fmt::runtime(x), fmt::format("(block - down * {})", across), shift) +
+                fmt::format(", down * height + (threadIdx.x >> {}), {} * height", shift, down);
+      }
+      w_.line("{}_part({}, {}{});", name, place, tables, cuda_arguments(""));
+    }
+    w_.line("__syncthreads();");
+    for (std::size_t t = 0; t <= last; ++t) w_.line("table{}.add_to({});", t, names_.parameter(k_.tables[t].pointer));
+    w_.line("__syncthreads();");
+  }
+
+  /// Tables with nothing in them; their names, as arguments.
+  std::string clear_tables() {
+    std::string begin = "shared", names;
+    for (std::size_t t = 0; t < k_.tables.size(); ++t) {
+      const auto number = [&](std::uint32_t k) { return names_.parameter(k_.tables[t].size + k); };
+      const std::string type = table_type(k_.tables[t]), table = fmt::format("table{}", t);
+      const std::string_view I = index_type();
+      w_.line("const {0} first{1} = part * {2};", I, t, number(2));
+      w_.line("const int count{0} = (int)({1} - first{0} < {2} ? {1} - first{0} : {2});", t, number(0), number(2));
+      w_.line("block_table<{0}, {1}> {2} = {{({0}*)({3}), first{4}, count{4}, (int){5}}};", type, I, table, begin, t,
+              number(1));
+      w_.line("{}.clear();", table);
+      begin = fmt::format("(unsigned char*){0}.own + ((count{1} << {0}.shift) * sizeof({2}) + 15) / 16 * 16", table, t, type);
+      names += table + ", ";
+    }
+    w_.line("__syncthreads();");
+    return names;
+  }
+
   void cuda_body(const std::string& x, const std::string& y, const std::string& rows_at_once) {
     const std::string_view I = index_type();
     const std::string vector = fmt::format(" * {} - ({})(aligned >> {})", lanes_, I, first_lead_bit);
@@ -248,32 +304,63 @@ std::unique_ptr<kernel_emitter> emitter_of(const kernel& k, const user_code& use
   return k.over == distribution::rows ? make_row_emitter(k, users, w) : make_column_emitter(k, users, w);
 }
 
-/// The kernel that runs each part in blocks of its own.
-void cuda_parts(const std::vector<std::unique_ptr<kernel_emitter>>& parts, const std::string& name, writer& w) {
-  std::string parameters;
-  for (std::size_t k = 0; k < parts.size(); ++k)
-    parameters += fmt::format("{0}const int p{1}_across, const int p{1}_down, const int p{1}_shift, {2}",
-                              k ? ", " : "", k, parts[k]->cuda_parameters(fmt::format("p{}_", k)));
-  const auto body = w.block("extern \"C\" __global__ void __launch_bounds__(256) {}({})", name, parameters);
-  w.line("int block = blockIdx.x;");
-  for (std::size_t k = 0; k < parts.size(); ++k) {
-    const std::string p = fmt::format("p{}_", k);
-    {
-      const auto own = w.block("if (block < {0}across * {0}down)", p);
-      const std::string arguments = parts[k]->cuda_arguments(p);
-      if (parts[k]->takes_blocks()) {
-        w.line("return {}_{}(block, (long long){}across * {}down, {});", name, k, p, p, arguments);
-      } else {
-        w.line("const int height = blockDim.x >> {}shift;", p);
-        w.line("const long long x = ((long long)(block % {0}across) << {0}shift) + "
-               "(threadIdx.x & ((1 << {0}shift) - 1));", p);
-        w.line("const long long y = (long long)(block / {0}across) * height + (threadIdx.x >> {0}shift);", p);
-        w.line("return {}_{}(x, y, (long long){}down * height, {});", name, k, p, arguments);
-      }
-    }
-    w.line("block -= {0}across * {0}down;", p);
+/// The kernel that runs several parts, each in blocks of its own.
+class cuda_parts {
+ public:
+  cuda_parts(const std::vector<std::unique_ptr<kernel_emitter>>& parts, kernel_list kernels, const std::string& name,
+             writer& w)
+      : parts_(parts), kernels_(kernels), name_(name), w_(w) {}
+
+  void write() {
+    const bool has_stages = kernels_.back()->stage != 0;
+    std::string parameters = has_stages ? "unsigned* arrivals" : "";
+    for (std::size_t k = 0; k < parts_.size(); ++k)
+      parameters += fmt::format("{0}const int p{1}_across, const int p{1}_down, const int p{1}_shift, {2}",
+                                parameters.empty() ? "" : ", ", k,
+                                parts_[k]->cuda_parameters(fmt::format("p{}_", k), !has_stages));
+    const auto body = w_.block("extern \"C\" __global__ void __launch_bounds__(256) {}({})", name_, parameters);
+    if (has_stages) return stages();
+    w_.line("int block = blockIdx.x;");
+    for (std::size_t k = 0; k < parts_.size(); ++k) part(k, "return ", "");
   }
-}
+
+ private:
+  /// The grid's blocks take turns at those of a stage, then wait for each other: what they read next may be anybody's.
+  void stages() {
+    for (std::size_t k = 0; k < parts_.size();) {
+      if (k > 0) w_.line("wait_for_grid(arrivals);");
+      const auto turns = w_.block("for (int next = blockIdx.x;; next += gridDim.x)");
+      w_.line("int block = next;");
+      for (const std::uint8_t stage = kernels_[k]->stage; k < parts_.size() && kernels_[k]->stage == stage; ++k)
+        part(k, "", "continue;");
+      w_.line("break;");
+    }
+  }
+
+  void part(std::size_t k, std::string_view before, std::string_view after) {
+    const std::string p = fmt::format("p{}_", k), arguments = parts_[k]->cuda_arguments(p);
+    {
+      const auto own = w_.block("if (block < {0}across * {0}down)", p);
+      if (parts_[k]->takes_blocks()) {
+        w_.line("{}{}_{}(block, (long long){}across * {}down, {});", before, name_, k, p, p, arguments);
+        if (!after.empty()) w_.line("__syncthreads();  // shared memory is the next block's now");
+      } else {
+        w_.line("const int height = blockDim.x >> {}shift;", p);
+        w_.line("const long long x = ((long long)(block % {0}across) << {0}shift) + "
+                "(threadIdx.x & ((1 << {0}shift) - 1));", p);
+        w_.line("const long long y = (long long)(block / {0}across) * height + (threadIdx.x >> {0}shift);", p);
+        w_.line("{}{}_{}(x, y, (long long){}down * height, {});", before, name_, k, p, arguments);
+      }
+      if (!after.empty()) w_.line("{}", after);
+    }
+    w_.line("block -= {0}across * {0}down;", p);
+  }
+
+  const std::vector<std::unique_ptr<kernel_emitter>>& parts_;
+  const kernel_list kernels_;
+  const std::string& name_;
+  writer& w_;
+};
 
 void host_parts(std::size_t count, const std::string& name, writer& w) {
   const auto body = w.block("extern \"C\" void {}({})", name, host_parameters);
@@ -308,7 +395,7 @@ std::string emit(kernel_list parts, const std::string& name, dialect d) {
     std::vector<std::unique_ptr<kernel_emitter>> each;
     for (const kernel* k : parts) each.push_back(emitter_of(*k, users, d, w));
     for (std::size_t k = 0; k < parts.size(); ++k) each[k]->part(fmt::format("{}_{}", name, k));
-    if (d == dialect::cuda) cuda_parts(each, name, w);
+    if (d == dialect::cuda) cuda_parts(each, parts, name, w).write();
     else host_parts(parts.size(), name, w);
   }
   const std::string user = users.source(d);

@@ -7,19 +7,12 @@
 
 namespace sinter::jit {
 
-namespace {
-
-// Of a serial loop, on cuda: dependent arithmetic hides what counting costs.
-constexpr int iterations_at_once = 4;
-
-}  // namespace
-
 // ---- parameters ----
 
-std::string statements::cuda_parameters(const std::string& prefix) const {
+std::string statements::cuda_parameters(const std::string& prefix, bool alone) const {
   std::string list;
   for (std::uint32_t p = 0; p < k_.parameters.size(); ++p)
-    list += (list.empty() ? "" : ", ") + cuda_parameter(p, prefix + names_.declared(p));
+    list += (list.empty() ? "" : ", ") + cuda_parameter(p, prefix + names_.declared(p), alone);
   return list;
 }
 
@@ -30,12 +23,19 @@ std::string statements::cuda_arguments(const std::string& prefix) const {
   return list;
 }
 
-std::string statements::cuda_parameter(std::uint32_t p, const std::string& name) const {
+std::string statements::table_type(const block_table& t) const {
+  for (const inst& i : k_.body)
+    if (i.code == op::atomic && k_.accesses[i.attr].pointer == t.pointer)
+      return i.reserved != 0 ? "unsigned" : std::string(c_type(i.type));
+  throw_internal_error("a table that nothing goes to");
+}
+
+std::string statements::cuda_parameter(std::uint32_t p, const std::string& name, bool alone) const {
   const parameter& x = k_.parameters[p];
-  const std::string_view alone = x.aliased ? "" : " __restrict__";
+  const std::string_view restrict = x.aliased || !alone ? "" : " __restrict__";
   switch (x.kind) {
-    case parameter_kind::input: return fmt::format("const {}*{} {}", c_type(x.type), alone, name);
-    case parameter_kind::output: return fmt::format("{}*{} {}", c_type(x.type), alone, name);
+    case parameter_kind::input: return fmt::format("const {}*{} {}", c_type(x.type), restrict, name);
+    case parameter_kind::output: return fmt::format("{}*{} {}", c_type(x.type), restrict, name);
     case parameter_kind::scalar: return fmt::format("const {} {}", register_type(x.type), name);
     case parameter_kind::magic:
     case parameter_kind::team:
@@ -211,6 +211,10 @@ void statements::atomic(std::uint32_t v) {
   const inst& x = k_.body[v];
   const std::string element = address(x.attr, "i"), fresh = operand(k_, names_, x.arg[0]);
   const std::string when = condition(x.arg[1]);
+  for (std::size_t t = 0; t < k_.tables.size(); ++t)
+    if (k_.tables[t].pointer == k_.accesses[x.attr].pointer)
+      return w_.line("{}table{}.add({}, {});", when, t, names_.form(k_.accesses[x.attr].form, "i"),
+                     x.combine == op::add ? fresh : negation(x.type, fresh));
   const bool adds = x.combine == op::add || x.combine == op::subtract;
   if (adds && size_of(x.type) >= 4)
     return w_.line("{}add_at(&{}, {});", when, element, x.combine == op::add ? fresh : negation(x.type, fresh));
@@ -288,7 +292,7 @@ void statements::declare_states(const loop_nest::loop& l) {
 void statements::proceed(std::uint32_t v) {
   const inst& x = k_.body[v];
   const std::string keeps_on = names_.value(x.arg[0]);
-  if (in_batch_) return w_.line("more{0} = more{0} && {1};", nest_[nest_.around(v)].iterate, keeps_on);
+  if (in_batch_) return batched_proceed(v);
   if (x.attr == check::none) return w_.line("if (!{}) break;", keeps_on);
   const loop_nest::loop& l = nest_[nest_.around(v)];
   const std::uint32_t d = nest_.innermost(l);
@@ -316,58 +320,6 @@ bool statements::is_tight(const loop_nest::loop& l) const {
   return true;
 }
 
-/// Whether a loop's own `proceed` leaves it in the last iteration there is.
-bool statements::asks_for_last(const loop_nest::loop& l) const {
-  for (std::uint32_t v = l.begin + 1; v < l.end; ++v)
-    if (k_.body[v].code == op::proceed && nest_.around(v) == nest_.number_of(l.begin)) return k_.body[v].attr != check::none;
-  return false;
-}
-
-/// Whether iterations do nothing but cheap arithmetic, so that some may be run in vain.
-bool statements::runs_in_batches(const loop_nest::loop& l) const {
-  constexpr int most_cost = 16;  // of what costs more, leaving the loop is a small part
-  if (!on_cuda() || !is_tight(l) || nest_.dims(l).count != 1 || !asks_for_last(l)) return false;
-  int cost = 0;
-  for (std::uint32_t v = l.begin + 1; v < l.end; ++v) {
-    const op code = k_.body[v].code;
-    if (code == op::proceed || code == op::iterate || code == op::carry || code == op::index) continue;
-    if (!is_elementwise(code)) return false;
-    cost += info(code).cost;
-  }
-  return cost <= most_cost;
-}
-
-/// Iterations in batches, of which only the whole is asked whether the loop should have ended in it: then it is taken
-/// back, and its iterations run one at a time, as do those up to the limit.
-void statements::batched_loop(const loop_nest::loop& l) {
-  // Mandelbrot, 4096 x 4096 points and at most 256 iterations, on an H200, from nothing recorded to the end: 590 us
-  // with each iteration asked, and 32 x 1 points a warp; 421 with batches after eight iterations that were asked; 500
-  // where the first batch left states as they were from an end on.
-  constexpr int size = 8;
-  const std::uint32_t states = k_.iterations[k_.body[l.iterate].attr].states;
-  const std::string done = fmt::format("done{}", l.iterate);
-  w_.line("{} {} = 0;", index_type(), done);
-  {
-    const auto batches = w_.block("while ({} < {} - {})", done, extent(nest_.dims(l).first), size);
-    for (std::uint32_t s = 0; s < states; ++s) w_.line("const auto before{} = result{}_{};", s, l.iterate, s);
-    w_.line("bool more{} = true;", l.iterate);
-    w_.line("#pragma unroll");
-    {
-      const auto each = w_.block("for (int step = 0; step < {}; ++step)", size);
-      in_batch_ = true;
-      iteration_body(l, done + " + step");
-      in_batch_ = false;
-    }
-    w_.line("{} += {};", done, size);
-    w_.line("if (more{}) continue;", l.iterate);
-    w_.line("{} -= {};", done, size);
-    for (std::uint32_t s = 0; s < states; ++s) w_.line("result{}_{} = before{};", l.iterate, s, s);
-    w_.line("break;");
-  }
-  const auto single = w_.block("for (; ; ++{})", done);
-  iteration_body(l, done);
-}
-
 void statements::iteration_body(const loop_nest::loop& l, std::string_view number) {
   const std::uint32_t d = nest_.dims(l).first;
   if (!in_batch_ || spells_counter(l)) w_.line("const {} d{} = {};", index_type(), d, number);
@@ -387,7 +339,7 @@ void statements::sequential_loop(const loop_nest::loop& l) {
   {
     const loop_dims& dims = nest_.dims(l);
     std::vector<std::unique_ptr<writer::scope>> open;
-    if (on_cuda() && is_tight(l)) w_.line("#pragma unroll {}", iterations_at_once);
+    if (on_cuda() && is_tight(l)) w_.line("#pragma unroll {}", iterations_at_once(l));
     for (std::uint32_t d = dims.first; d < dims.first + dims.count; ++d) {
       const std::string more = asks_for_last(l) ? "" : fmt::format("d{} < {}", d, extent(d));
       open.emplace_back(new writer::scope(w_.block("for ({0} d{1} = 0; {2}; ++d{1})", index_type(), d, more)));

@@ -6,6 +6,7 @@
 #include "jit/codegen/user_code.hpp"
 #include "jit/codegen/writer.hpp"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,9 +44,12 @@ class statements {
       : k_(k), d_(d), lanes_(k.lanes), names_(k), nest_(k), users_(users), w_(w), element_(k.body.size()),
         known_(k.body.size()), saved_(k.body.size()), total_(k.body.size()) {}
 
-  /// The parameters, declared; their names behind `prefix`.
-  std::string cuda_parameters(const std::string& prefix) const;
+  /// The parameters, declared; their names behind `prefix`. `alone`: whether nothing else in the launch writes what they
+  /// point at.
+  std::string cuda_parameters(const std::string& prefix, bool alone = true) const;
   std::string cuda_arguments(const std::string& prefix) const;
+  /// Of a table's elements.
+  std::string table_type(const block_table& t) const;
 
  protected:
   bool has_rows() const { return k_.domain_rank > 1; }
@@ -107,7 +111,7 @@ class statements {
   std::string each_;
 
  private:
-  std::string cuda_parameter(std::uint32_t p, const std::string& name) const;
+  std::string cuda_parameter(std::uint32_t p, const std::string& name, bool alone) const;
   std::uint32_t magic_of_dim(std::uint32_t d) const;
   void host_parameter(std::uint32_t p);
   void load(std::uint32_t v);
@@ -121,9 +125,19 @@ class statements {
   void iterate(std::uint32_t v);
   void declare_states(const loop_nest::loop& l);
   bool is_tight(const loop_nest::loop& l) const;
+  int iterations_at_once(const loop_nest::loop& l) const;
+  std::uint32_t proceed_of(const loop_nest::loop& l) const;
   bool asks_for_last(const loop_nest::loop& l) const;
   bool runs_in_batches(const loop_nest::loop& l) const;
   void batched_loop(const loop_nest::loop& l);
+  void batched_proceed(std::uint32_t v);
+  /// A condition state < limit, or <=, of a state that grows by the same step in each iteration.
+  struct counting {
+    value state, step, limit;
+    bool or_equal;
+  };
+  std::vector<value> conditions_of(value all) const;
+  std::optional<counting> counter_of(const loop_nest::loop& l, value condition) const;
   void iteration_body(const loop_nest::loop& l, std::string_view number);
   bool spells_counter(const loop_nest::loop& l) const;
   void declare(std::uint32_t v, const std::string& text);

@@ -27,6 +27,15 @@ SINTER_FUNCTION float float_of(unsigned bits) { return __builtin_bit_cast(float,
 template <class T>
 constexpr bool is_signed = T(-1) < T(1);
 
+//@ stays_below
+// Whether first, first + step, ..., of which the last is `way` from the first, are all less than `end`, and none wraps.
+// For integers of at most 32 bits.
+template <class T>
+SINTER_FUNCTION bool stays_below(T first, long long way, long long end) {
+  const long long least = is_signed<T> ? -(1ll << (8 * sizeof(T) - 1)) : 0;
+  return first < end - (way > 0 ? way : 0) && first >= least - (way < 0 ? way : 0);
+}
+
 /// Tests on bits: comparisons with itself and with infinity may be assumed away when approximations are allowed.
 //@ is_nan
 template <class T>
