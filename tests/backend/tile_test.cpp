@@ -2,6 +2,7 @@
 // with views, masks, gathers, and values from before and after the loop.
 #include "tests/backend/plain_reduce.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -67,7 +68,7 @@ TEST(tiles, squared_distances_of_each_dtype) {
 }
 
 TEST(tiles, sizes_at_the_edges_of_tiles_and_chunks) {
-  const std::int64_t sizes[][3] = {{512, 512, 16}, {513, 513, 17}, {449, 640, 15}, {512, 257, 33}, {16, 33000, 9}, {70, 90, 5003}};
+  const std::int64_t sizes[][3] = {{512, 512, 16}, {513, 513, 17}, {449, 640, 15}, {512, 257, 33}, {16, 33000, 9}, {70, 90, 5003}, {1100, 1030, 9}};
   for (const auto& [n, m, trips] : sizes) {
     const matrix x(n, trips, 3), y(m, trips, 4);
     const array d = sum(rows_of(x.on_device(f32)) * columns_of(y.on_device(f32)), 2);
@@ -104,6 +105,18 @@ TEST(tiles, extremes_and_where_they_are) {
     }
   EXPECT_EQ(first_difference(most, high), -1);
   EXPECT_EQ(first_difference(where_least, at), -1);
+}
+
+/// So many results that a thread takes as many as there are registers for.
+TEST(tiles, extremes_of_few_values_for_many_results) {
+  const std::int64_t n = 2081, m = 2118;
+  const matrix x(n, 3, 18), y(m, 3, 19);
+  const array most = max(rows_of(x.on_device(f32)) * columns_of(y.on_device(f32)), 2);
+  std::vector<double> high;
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t j = 0; j < m; ++j)
+      high.push_back(std::max({x(i, 0) * y(j, 0), x(i, 1) * y(j, 1), x(i, 2) * y(j, 2)}));
+  EXPECT_EQ(first_difference(most, high), -1);
 }
 
 TEST(tiles, several_axes_stay_and_several_are_reduced) {
