@@ -103,6 +103,19 @@ TEST(stencil, planes_of_odd_places) {
   }
 }
 
+TEST(stencil, explain_tells_how_many_iterations_a_launch_runs) {
+  plain<std::int32_t> want = plane(90, 100, 4);
+  array u = want.made() + 0;  // pending when the loop is explained
+  for (int t = 0; t < 20; ++t) u(inner, inner) = (u(before, inner) + u(inner, after)) % 1009;
+  const std::string text = explain(u);
+  EXPECT_NE(text.find("loop of 20 iterations over whole arrays at "), std::string::npos) << text;
+  const char* const how = default_device().is_cuda() ? " iterations a launch, in windows of "
+                                                     : "one iteration after another: only GPUs run several";
+  EXPECT_NE(text.find(how), std::string::npos) << text;
+  plain_steps(want, 20, [](auto& p, std::int64_t i, std::int64_t j) { return p(i - 1, j) + p(i, j + 1); });
+  EXPECT_TRUE(equals(u, want));
+}
+
 TEST(stencil, two_lines_that_need_each_other) {
   constexpr std::int64_t n = 9000;
   plain<std::int32_t> a = plane(1, n, 1), b = plane(1, n, 5);
