@@ -52,14 +52,14 @@ class planned_loop {
   std::string describe() {
     if (steps_ == 1) return fmt::format("one iteration after another: {}", one_by_one_);
     const step_window w = work_.window();
-    return fmt::format("{} iterations a launch, in windows of {} x {} elements of which {} x {} are stored", steps_, w.rows,
-                       w.columns, w.tile_rows(), w.tile_columns());
+    return fmt::format("{} iterations a launch, in windows of {} x {} elements of which {} x {} are stored", steps_,
+                       w.rows, w.columns, w.tile_rows(), w.tile_columns());
   }
 
  protected:
-  /// A state that every iteration writes the same part of. It lives in two memories by turns that agree in all else, so that
-  /// this part alone is written. While it is planned, the update's base is a node of its own, standing for memory that
-  /// nothing reads.
+  /// A state that every iteration writes the same part of. It lives in two memories by turns that agree in all else, so
+  /// that this part alone is written. While it is planned, the update's base is a node of its own, standing for memory
+  /// that nothing reads.
   struct twin {
     std::size_t state;
     node* update;                       ///< the one that the state itself was the base of
@@ -163,8 +163,8 @@ class repeated_run : private planned_loop {
   // The first iterations find the memory that all others use. Lists take the host as long to make as the device takes to
   // run them: 1000 steps of a 512 x 512 heat plate are 2.7 ms with lists of 32 launches, 3.1 with 128, 3.4 with 256.
   static constexpr std::int64_t first_ones = 4, least_in_lists = 32, most_in_list = 32;
-  // Launches of several iterations take about as long as asking for them: 84 of 12 iterations of such a plate are 450 us
-  // one by one, 380 in a list, which takes 250 to make.
+  // Launches of several iterations take about as long as asking for them: 84 of 12 iterations of such a plate are 450
+  // us one by one, 380 in a list, which takes 250 to make.
   static constexpr std::int64_t least_of_steps_in_lists = 256;
 
   /// Whether nobody but this loop can still ask for what a state was at first: not even after a failure, since the launch

@@ -20,10 +20,10 @@ struct plane_shape {
   int vectors;  ///< of how many parts of 16 bytes a thread takes one
   int points, warps, border;
 };
-// 1000 steps of a 512 x 512 heat plate on an H200, in us with launches in a graph: 379 with the second shape, 387 to 416
+// 960 steps of a 512 x 512 heat plate on an H200, in us with launches in a graph: 379 with the second shape, 387 to 416
 // with the first's border, 472 with 128 x 64 elements and a border of 16. 200 steps of 8192 x 8192, in ms: 5.8 with the
-// last, 5.9 with the third's 8 rows a thread, 6.0 with half its warps, 7.9 with a border of 4; 14.7 with windows of
-// 64 x 64 in shared memory, 8.6 where a warp walks down a strip and keeps two rows of each iteration.
+// last, 5.9 with the third's 8 rows a thread, 6.0 with half its warps, 7.9 with a border of 4; 14.7 with windows of 64
+// x 64 in shared memory, 8.6 where a warp walks down a strip and keeps two rows of each iteration.
 constexpr plane_shape plane_shapes[] = {{2, 4, 8, 8}, {2, 4, 20, 12}, {1, 8, 16, 12}, {1, 16, 8, 8}};
 // Of a thread: registers for states, and instructions that loops over its elements are written out to.
 constexpr int most_state_registers = 64, most_text = 1500;
@@ -70,8 +70,8 @@ struct plane_facts {
   int shared_bytes(int lanes) const { return edge_bytes * lanes * step_window::warp; }
 };
 
-/// How long a launch takes, in cycles of an H200: right within a fifth for the shapes above and some others, of 512 x 512
-/// and 8192 x 8192 elements.
+/// How long a launch takes, in cycles of an H200: right within a fifth for the shapes above and some others, of
+/// 512 x 512 and 8192 x 8192 elements.
 class plane_cost {
  public:
   plane_cost(const kernel& k, const arguments& a, int lead)
@@ -95,11 +95,12 @@ class plane_cost {
   /// Blocks on a processor.
   double together() const {
     const double own = window_.points * window_.lanes * facts_.words + 48;
-    const double fit = std::min(std::floor(most_threads / window_.threads), std::floor(registers / (own * window_.threads)));
+    const double fit =
+        std::min(std::floor(most_threads / window_.threads), std::floor(registers / (own * window_.threads)));
     return std::max(1.0, std::min(fit, std::ceil(tiles_ / processors)));
   }
 
-  /// An iteration of a block. Where all blocks run at once, those at the border, which have more to ask, are waited for.
+  /// An iteration of a block. Where all blocks run at once, those at the border, which ask more, are waited for.
   double of_warps(bool at_once) const {
     const double each = facts_.operations * 0.75 + (at_once ? 3 : 0.5);
     const double thread = window_.points * window_.lanes * each + 3 * window_.points + 8 + 4 * window_.lanes;

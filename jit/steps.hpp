@@ -1,8 +1,8 @@
 // Several iterations of a loop over whole arrays in one launch: overlapped tiles in time. A block keeps a window of the
 // states on the chip, runs iterations on it, and stores the middle: each iteration spoils as many elements along the
 // window's border as the loop's statements reach across.
-// Ghost zones: Meng and Skadron, "Performance modeling and automatic ghost zone optimization for iterative stencil loops on
-// GPUs", ICS 2009.
+// Ghost zones: Meng and Skadron, "Performance modeling and automatic ghost zone optimization for iterative stencil
+// loops on GPUs", ICS 2009.
 #pragma once
 
 #include "jit/lower.hpp"

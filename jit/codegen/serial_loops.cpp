@@ -7,8 +7,8 @@ namespace sinter::jit {
 
 /// How often a loop is written out: its own counting costs a few instructions.
 int statements::iterations_at_once(const loop_nest::loop& l) const {
-  // 1000 steps of two additions on 1e7 particles, on an H200, in us: 868 with 4 iterations, 754 with 8, 696 with 16, 670
-  // with 32, 689 with 64.
+  // 1000 steps of two additions on 1e7 particles, on an H200, in us: 868 with 4 iterations, 754 with 8, 696 with 16,
+  // 670 with 32, 689 with 64.
   constexpr int usual = 4, most = 32, operations_at_once = 64;
   int operations = 0;
   for (std::uint32_t v = l.begin + 1; v < l.end; ++v) {

@@ -33,7 +33,8 @@ template <class T>
 struct counter_range {
   T least, most;
   SINTER_MEMBER counter_range(long long way, long long end) {
-    const long long first = is_signed<T> ? -(1ll << (8 * sizeof(T) - 1)) : 0, last = first + ((1ll << 8 * sizeof(T)) - 1);
+    const long long first = is_signed<T> ? -(1ll << (8 * sizeof(T) - 1)) : 0;
+    const long long last = first + ((1ll << 8 * sizeof(T)) - 1);
     const long long down = first - (way < 0 ? way : 0), up = end - 1 - (way > 0 ? way : 0);
     const bool none = down > last || up < down;
     least = static_cast<T>(none ? 1 : down);

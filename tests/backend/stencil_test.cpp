@@ -68,7 +68,8 @@ TEST(stencil, what_was_taken_before_stays) {
 void same_in(dtype type) {
   const std::int64_t rows = 210, columns = 190;
   plain<std::int32_t> want({rows, columns});
-  for (std::size_t k = 0; k < want.values.size(); ++k) want.values[k] = static_cast<std::int32_t>(k * 2654435761u >> 7 & 1);
+  for (std::size_t k = 0; k < want.values.size(); ++k)
+    want.values[k] = static_cast<std::int32_t>(k * 2654435761u >> 7 & 1);
   array u = want.made().astype(type);
   for (int t = 0; t < 25; ++t)
     u(inner, inner) = maximum(minimum(u(before, inner) + u(after, before) + u(inner, after) - u(inner, inner), 3), 0);

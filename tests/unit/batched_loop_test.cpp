@@ -1,5 +1,5 @@
-// Loops that ask their condition once in several iterations: the generated CUDA source, run on the host by the emulation
-// of raw kernels, against plain loops. Counters begin and end near the ends of their dtypes' ranges.
+// Loops that ask their condition once in several iterations: the generated CUDA source, run on the host by the
+// emulation of raw kernels, against plain loops. Counters begin and end near the ends of their dtypes' ranges.
 #include "dsl/sinter.hpp"
 #include "jit/codegen/emit.hpp"
 #include "jit/fuse.hpp"
