@@ -52,13 +52,16 @@ class evaluation {
   }
 
   /// Between plan() and prepare(): makes a plan of one kernel run several iterations of the loop around it a launch. The
-  /// most that a launch runs then; 1: it can't.
-  std::int64_t make_steps(std::span<const stepped_state> states) {
-    if (plan_.launches.size() != 1 || plan_.launches[0].count != 1 || group_at(0).domain().size() == 0 ||
-        device_of(group_at(0)).kind() != runtime::device_kind::cuda || !sinter::jit::make_steps(lowered_at(0), states))
-      return 1;
-    return lowered_at(0).ir.steps;
+  /// most that a launch runs then; 1: it can't, and `why` is told.
+  std::int64_t make_steps(std::span<const stepped_state> states, std::string_view& why) {
+    why = "an iteration is several launches";
+    if (plan_.launches.size() != 1 || plan_.launches[0].count != 1 || group_at(0).domain().size() == 0) return 1;
+    why = "only GPUs run several";
+    if (device_of(group_at(0)).kind() != runtime::device_kind::cuda) return 1;
+    return sinter::jit::make_steps(lowered_at(0), states, &why) ? lowered_at(0).ir.steps : 1;
   }
+  /// The windows of such launches.
+  step_window window() { return window_of(lowered_at(0).ir); }
   void set_steps(std::int64_t steps) { sinter::jit::set_steps(lowered_at(0), steps); }
 
   /// Everything that can fail for the user's reasons, before anything runs.

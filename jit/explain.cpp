@@ -129,6 +129,18 @@ std::string describe_launch(const node& n, const options& how) {
   return pending.empty() ? text : text + describe_plan(pending, how);
 }
 
+/// A loop over whole arrays, and what has to be computed and stored before it runs.
+std::string describe_repeat_alone(node* n, const options& how) {
+  std::vector<node*> pending;
+  for (node* x : n->operands())
+    if (!x->values()) pending.push_back(x);
+  std::string text = pending.empty() ? "" : describe_plan(pending, how) + "\n";
+  stand_ins around;
+  for (node* x : pending)
+    if (!x->values()) around.add(node_ref::share(x));
+  return text + describe_repeat(n, how);
+}
+
 }  // namespace
 
 std::string explain(std::span<node* const> wanted) {
@@ -152,8 +164,7 @@ std::string explain(std::span<node* const> wanted) {
     } else if (n->code == op::lone_call) {
       text += describe_lone_call(*n);
     } else if (n->code == op::repeat) {
-      text += fmt::format("loop of {} iterations over whole arrays at {}:{}, opaque to fusion\n\n",
-                          n->facts->loop->count, n->site.file, n->site.line);
+      text += describe_repeat_alone(n.get(), how) + "\n";
     } else {
       computed.add(std::move(n));
     }

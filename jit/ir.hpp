@@ -225,7 +225,7 @@ struct kernel {
   distribution over = distribution::elements;
   std::uint8_t split = 0;      ///< 1: the outermost loops may be cut in pieces, which several blocks or threads run
   std::uint8_t kept = 0;       ///< rows: most vectors of a loop a thread gets; kept from one loop to the next. 0: any
-                               ///< number
+                               ///< number. steps: vectors of a plane that a thread has, below each other
   std::uint8_t whole = 0;      ///< rows, cuda: 1: the outermost loops' innermost extents are multiples of `lanes`
   std::uint8_t unrolled = 0;   ///< rows, cuda: if not 0, loops are short, and a thread runs those of so many elements
   std::uint8_t steps = 0;      ///< most iterations of a launch

@@ -11,46 +11,134 @@ namespace sinter::jit {
 
 namespace {
 
-/// Runs the body of an op::repeat.
-class repeated_run {
+/// The body of an op::repeat, planned.
+class planned_loop {
  public:
-  /// `originals`: by operand, what the body has in its place when that is another node; or empty.
-  repeated_run(node* n, std::span<node* const> originals, const place& at)
-      : loop_(n), body_(*n->facts->loop), where_(device_of_states(n)) {
-    for (std::size_t k = body_.states.size(); k < originals.size(); ++k)
-      if (originals[k]) around_.push_back({originals[k], n->operands()[k]->values()});
+  planned_loop(node* n, device& where) : loop_(n), body_(*n->facts->loop), where_(where) {
     for (std::size_t k = 0; k < body_.states.size(); ++k) {
-      now_.push_back(reference<buffer>::share(n->operands()[k]->values()));
       placeholders_.push_back(body_.states[k].get());
       next_.push_back(body_.next[k]);
     }
-    if (body_.counter->references.load(std::memory_order_acquire) > 1) count_iterations(at);
-    // What they hold is told launch by launch.
+  }
+  ~planned_loop() {
+    while (!twins_.empty()) forget_last_twin();
+  }
+  planned_loop(const planned_loop&) = delete;
+  planned_loop& operator=(const planned_loop&) = delete;
+
+  bool counts() const { return body_.counter->references.load(std::memory_order_acquire) > 1; }
+
+  /// The iteration's number is one more state.
+  void add_counter(const place& at) {
+    placeholders_.push_back(body_.counter.get());
+    const input in[] = {{body_.counter.get(), {}, at}, {nullptr, scalar(1), at}};
+    next_.push_back(record(op::add, in, at));
+  }
+
+  void plan(const options& how) {
+    // What placeholders hold is told launch by launch.
     for (node* p : placeholders_)
       if (!p->values()) settle(p, reference<buffer>(make_buffer(where_, 0)));
     for (const node_ref& x : next_) roots_.push_back(x.get());
-  }
-
-  ~repeated_run() {
-    while (!twins_.empty()) forget_last_twin();
-  }
-  repeated_run(const repeated_run&) = delete;
-  repeated_run& operator=(const repeated_run&) = delete;
-
-  void run(const options& how) {
-    for (std::size_t k = 0; k < now_.size(); ++k) find_twin(k);
+    for (std::size_t k = 0; k < placeholders_.size(); ++k) find_twin(k);
     // Lists of launches: between two, the device needs less time than blocks need to wait for each other.
     computes_ = work_.plan(roots_, how, false);
     while (!std::ranges::all_of(twins_, [&](const twin& t) { return writes_to(t); })) {
       forget_last_twin();
       computes_ = work_.plan(roots_, how, false);
     }
+    if (computes_) make_steps();
+  }
+
+  std::string describe() {
+    if (steps_ == 1) return fmt::format("one iteration after another: {}", one_by_one_);
+    const step_window w = work_.window();
+    return fmt::format("{} iterations a launch, in windows of {} x {} elements of which {} x {} are stored", steps_,
+                       w.rows, w.columns, w.tile_rows(), w.tile_columns());
+  }
+
+ protected:
+  /// A state that every iteration writes the same part of. It lives in two memories by turns that agree in all else, so
+  /// that this part alone is written. While it is planned, the update's base is a node of its own, standing for memory
+  /// that nothing reads.
+  struct twin {
+    std::size_t state;
+    node* update;                       ///< the one that the state itself was the base of
+    node* base;                         ///< its base now
+    reference<buffer> memory, later{};  ///< where the next iteration writes to, and the one after it
+  };
+
+  void find_twin(std::size_t k) {
+    node* n = next_[k].get();
+    if (n->code != op::update || n->values()) return;
+    while (n->operands()[0]->code == op::update && n->operands()[0]->references.load(std::memory_order_acquire) == 1)
+      n = n->operands()[0];
+    node* const state = placeholders_[k];
+    if (n->operands()[0] != state) return;
+    node_ref base = make_node(op::state, state->type, state->extents, {}, state->site);
+    settle(base.get(), reference<buffer>(make_buffer(where_, 0)));
+    twins_.push_back({k, n, base.get(), {}});
+    release(std::exchange(n->few[0], base.leave()));
+  }
+
+  /// Where all that changes are twins, of which every iteration writes the same part.
+  void make_steps() {
+    std::vector<stepped_state> states;
+    for (const twin& t : twins_) states.push_back({placeholders_[t.state], next_[t.state].get()});
+    one_by_one_ = "there are few";
+    if (body_.count < 2) return;
+    one_by_one_ = "not all that changes is part of an array whose rest stays the same";
+    if (states.empty()) return;
+    for (std::size_t k = 0; k < next_.size(); ++k)
+      if (next_[k].get() != placeholders_[k] && std::ranges::find(twins_, k, &twin::state) == twins_.end()) return;
+    steps_ = work_.make_steps(states, one_by_one_);
+  }
+
+  void forget_last_twin() {
+    const twin& t = twins_.back();
+    retain(placeholders_[t.state]);
+    release(std::exchange(t.update->few[0], placeholders_[t.state]));
+    twins_.pop_back();
+  }
+
+  /// Whether the plan has the state's next values in memory that the twin's base stands for.
+  bool writes_to(const twin& t) const {
+    const node* n = next_[t.state].get();
+    while (n && n != t.base) n = work_.giver_of(n);
+    return n != nullptr;
+  }
+
+  const node* loop_;
+  const loop_body& body_;
+  device& where_;
+  evaluation work_;
+  std::vector<node*> placeholders_, roots_;
+  std::vector<node_ref> next_;
+  std::vector<twin> twins_;
+  std::int64_t steps_ = 1;  ///< iterations of a launch
+  bool computes_ = false;
+
+ private:
+  std::string_view one_by_one_ = "nothing is computed";  ///< why, when it is one
+};
+
+/// Runs it.
+class repeated_run : private planned_loop {
+ public:
+  /// `originals`: by operand, what the body has in its place when that is another node; or empty.
+  repeated_run(node* n, std::span<node* const> originals, const place& at) : planned_loop(n, device_of_states(n)) {
+    for (std::size_t k = body_.states.size(); k < originals.size(); ++k)
+      if (originals[k]) around_.push_back({originals[k], n->operands()[k]->values()});
+    for (std::size_t k = 0; k < body_.states.size(); ++k)
+      now_.push_back(reference<buffer>::share(n->operands()[k]->values()));
+    if (counts()) count_iterations(at);
+  }
+
+  void run(const options& how) {
+    plan(how);
     options at_once = how;  // what runs often is worth waiting for
     at_once.compiling = compile_mode::sync;
-    if (computes_) {
-      make_steps();
-      work_.prepare(at_once);
-    }
+    if (computes_) work_.prepare(at_once);
     for (twin& t : twins_) {
       t.memory = copy_of(*now_[t.state]);
       if (!is_ours(t.state)) t.later = copy_of(*now_[t.state]);
@@ -76,56 +164,9 @@ class repeated_run {
   // The first iterations find the memory that all others use. Lists take the host as long to make as the device takes to
   // run them: 1000 steps of a 512 x 512 heat plate are 2.7 ms with lists of 32 launches, 3.1 with 128, 3.4 with 256.
   static constexpr std::int64_t first_ones = 4, least_in_lists = 32, most_in_list = 32;
-  // Launches of several iterations take about as long as asking for them: 84 of 12 iterations of such a plate are 450 us
-  // one by one, 380 in a list, which takes 250 to make.
+  // Launches of several iterations take about as long as asking for them: 84 of 12 iterations of such a plate are 450
+  // us one by one, 380 in a list, which takes 250 to make.
   static constexpr std::int64_t least_of_steps_in_lists = 256;
-
-  /// A state that every iteration writes the same part of. It lives in two memories by turns that agree in all else, so that
-  /// this part alone is written. While it is planned, the update's base is a node of its own, standing for memory that
-  /// nothing reads.
-  struct twin {
-    std::size_t state;
-    node* update;                       ///< the one that the state itself was the base of
-    node* base;                         ///< its base now
-    reference<buffer> memory, later{};  ///< where the next iteration writes to, and the one after it
-  };
-
-  void find_twin(std::size_t k) {
-    node* n = next_[k].get();
-    if (n->code != op::update || n->values()) return;
-    while (n->operands()[0]->code == op::update && n->operands()[0]->references.load(std::memory_order_acquire) == 1)
-      n = n->operands()[0];
-    node* const state = placeholders_[k];
-    if (n->operands()[0] != state) return;
-    node_ref base = make_node(op::state, state->type, state->extents, {}, state->site);
-    settle(base.get(), reference<buffer>(make_buffer(where_, 0)));
-    twins_.push_back({k, n, base.get(), {}});
-    release(std::exchange(n->few[0], base.leave()));
-  }
-
-  /// Where all that changes are twins, of which every iteration writes the same part.
-  void make_steps() {
-    std::vector<stepped_state> states;
-    for (const twin& t : twins_) states.push_back({placeholders_[t.state], next_[t.state].get()});
-    if (states.empty() || body_.count < 2) return;
-    for (std::size_t k = 0; k < next_.size(); ++k)
-      if (next_[k].get() != placeholders_[k] && std::ranges::find(twins_, k, &twin::state) == twins_.end()) return;
-    steps_ = work_.make_steps(states);
-  }
-
-  void forget_last_twin() {
-    const twin& t = twins_.back();
-    retain(placeholders_[t.state]);
-    release(std::exchange(t.update->few[0], placeholders_[t.state]));
-    twins_.pop_back();
-  }
-
-  /// Whether the plan has the state's next values in memory that the twin's base stands for.
-  bool writes_to(const twin& t) const {
-    const node* n = next_[t.state].get();
-    while (n && n != t.base) n = work_.giver_of(n);
-    return n != nullptr;
-  }
 
   /// Whether nobody but this loop can still ask for what a state was at first: not even after a failure, since the launch
   /// that overwrites it is the last thing that can fail.
@@ -143,15 +184,12 @@ class repeated_run {
 
   static device& device_of_states(node* n) { return *n->operands()[0]->values()->owner; }
 
-  /// The iteration's number is one more state.
   void count_iterations(const place& at) {
     const std::int64_t zero = 0;
     reference<buffer> memory(make_buffer(where_, sizeof zero));
     runtime::copy_from_host(*memory, &zero, sizeof zero);
     now_.push_back(std::move(memory));
-    placeholders_.push_back(body_.counter.get());
-    const input in[] = {{body_.counter.get(), {}, at}, {nullptr, scalar(1), at}};
-    next_.push_back(record(op::add, in, at));
+    add_counter(at);
   }
 
   void step(runtime::launch_list* list, runtime::memory_use* list_use = nullptr) {
@@ -206,18 +244,9 @@ class repeated_run {
     return std::ranges::equal(now_, other, [](const auto& a, const buffer* b) { return a.get() == b; });
   }
 
-  const node* loop_;
-  const loop_body& body_;
-  device& where_;
-  evaluation work_;
   spare_memory spare_;
-  std::vector<node*> placeholders_, roots_;
   std::vector<std::pair<const node*, buffer*>> around_;  ///< what originals stand for
-  std::vector<node_ref> next_;
-  std::vector<reference<buffer>> now_;  ///< by state
-  std::vector<twin> twins_;
-  std::int64_t steps_ = 1;      ///< iterations of a launch
-  bool computes_ = false;
+  std::vector<reference<buffer>> now_;                   ///< by state
 };
 
 }  // namespace
@@ -271,6 +300,15 @@ void run_opaque(std::span<node* const> roots, const options& how, const place& a
       repeated_run(n.get(), {}, at).run(how);
     }
   }
+}
+
+std::string describe_repeat(node* n, const options& how) {
+  device* const own = n->operands()[0]->owner;
+  planned_loop loop(n, own ? *own : runtime::default_device());
+  if (loop.counts()) loop.add_counter(n->site);
+  loop.plan(how);
+  return fmt::format("loop of {} iterations over whole arrays at {}:{}, opaque to fusion: {}\n", n->facts->loop->count,
+                     n->site.file, n->site.line, loop.describe());
 }
 
 std::vector<reference<buffer>> run_again(node* n, std::span<node* const> originals, const options& how,

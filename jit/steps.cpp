@@ -11,6 +11,7 @@ namespace sinter::jit {
 namespace {
 
 constexpr int widest_border = 16, narrowest = 16, most_cost = 64;
+constexpr std::string_view elements_alone = "elements need nothing but themselves";
 constexpr int widest_border_of_line = 128, most_steps = 32;
 constexpr int most_shared_bytes = 48 * 1024;
 
@@ -19,10 +20,10 @@ struct plane_shape {
   int vectors;  ///< of how many parts of 16 bytes a thread takes one
   int points, warps, border;
 };
-// 1000 steps of a 512 x 512 heat plate on an H200, in us with launches in a graph: 379 with the second shape, 387 to 416
+// 960 steps of a 512 x 512 heat plate on an H200, in us with launches in a graph: 379 with the second shape, 387 to 416
 // with the first's border, 472 with 128 x 64 elements and a border of 16. 200 steps of 8192 x 8192, in ms: 5.8 with the
-// last, 5.9 with the third's 8 rows a thread, 6.0 with half its warps, 7.9 with a border of 4; 14.7 with windows of
-// 64 x 64 in shared memory, 8.6 where a warp walks down a strip and keeps two rows of each iteration.
+// last, 5.9 with the third's 8 rows a thread, 6.0 with half its warps, 7.9 with a border of 4; 14.7 with windows of 64
+// x 64 in shared memory, 8.6 where a warp walks down a strip and keeps two rows of each iteration.
 constexpr plane_shape plane_shapes[] = {{2, 4, 8, 8}, {2, 4, 20, 12}, {1, 8, 16, 12}, {1, 16, 8, 8}};
 // Of a thread: registers for states, and instructions that loops over its elements are written out to.
 constexpr int most_state_registers = 64, most_text = 1500;
@@ -69,8 +70,8 @@ struct plane_facts {
   int shared_bytes(int lanes) const { return edge_bytes * lanes * step_window::warp; }
 };
 
-/// How long a launch takes, in cycles of an H200: right within a fifth for the shapes above and some others, of 512 x 512
-/// and 8192 x 8192 elements.
+/// How long a launch takes, in cycles of an H200: right within a fifth for the shapes above and some others, of
+/// 512 x 512 and 8192 x 8192 elements.
 class plane_cost {
  public:
   plane_cost(const kernel& k, const arguments& a, int lead)
@@ -94,11 +95,12 @@ class plane_cost {
   /// Blocks on a processor.
   double together() const {
     const double own = window_.points * window_.lanes * facts_.words + 48;
-    const double fit = std::min(std::floor(most_threads / window_.threads), std::floor(registers / (own * window_.threads)));
+    const double fit =
+        std::min(std::floor(most_threads / window_.threads), std::floor(registers / (own * window_.threads)));
     return std::max(1.0, std::min(fit, std::ceil(tiles_ / processors)));
   }
 
-  /// An iteration of a block. Where all blocks run at once, those at the border, which have more to ask, are waited for.
+  /// An iteration of a block. Where all blocks run at once, those at the border, which ask more, are waited for.
   double of_warps(bool at_once) const {
     const double each = facts_.operations * 0.75 + (at_once ? 3 : 0.5);
     const double thread = window_.points * window_.lanes * each + 3 * window_.points + 8 + 4 * window_.lanes;
@@ -131,8 +133,12 @@ class stepping {
   stepping(lowered& l, std::span<const stepped_state> states)
       : l_(l), k_(l.ir), states_(states), stores_(states.size(), none) {}
 
+  /// Why run() said false.
+  std::string_view why() const { return why_; }
+
   bool run() {
     if (!is_plain() || !find_stores() || !find_loads()) return false;
+    why_ = "windows of so many states, or of so wide a reach, don't fit a processor";
     k_.over = distribution::steps;
     k_.lanes = 1;
     k_.threads = step_window::threads_of_line;
@@ -146,19 +152,23 @@ class stepping {
   static constexpr std::uint32_t none = 0xffffffffu;
 
   /// One element of a domain of lines or planes, on its own, and nothing but it.
-  bool is_plain() const {
+  bool is_plain() {
     constexpr std::size_t most_states = 64;
+    why_ = "an iteration has loops of its own, calls users' code, writes to computed places, or has more than two axes";
     // Users' code isn't for values that mean nothing, which the border of a window has: it may loop on them for ever.
-    if (states_.size() > most_states || k_.over != distribution::elements || k_.index_bits != 32 ||
-        k_.domain_rank > 2 || !k_.loops.empty() || !k_.calls.empty() || !k_.checks.empty() ||
-        l_.numbers.cost > most_cost)
+    if (states_.size() > most_states || k_.over != distribution::elements || k_.domain_rank > 2 || !k_.loops.empty() ||
+        !k_.calls.empty() || !k_.checks.empty())
       return false;
-    return std::ranges::none_of(k_.body, [](const inst& x) {
-      return x.code == op::atomic || x.code == op::memory || (x.code == op::store && x.arg[1] != value::none);
-    });
+    if (std::ranges::any_of(k_.body, [](const inst& x) {
+          return x.code == op::atomic || x.code == op::memory || (x.code == op::store && x.arg[1] != value::none);
+        }))
+      return false;
+    why_ = "an iteration computes so much that memory hardly counts, or arrays need indices of 64 bits";
+    return k_.index_bits == 32 && l_.numbers.cost <= most_cost;
   }
 
   bool find_stores() {
+    why_ = "what an iteration writes isn't whole rows of memory, or not the same part of all its arrays";
     std::size_t found = 0;
     for (const inst& x : k_.body) {
       if (x.code != op::store) continue;
@@ -182,6 +192,7 @@ class stepping {
 
   /// Those of states: each a constant way from the element's own place.
   bool find_loads() {
+    why_ = "states are read far away, or at distances that differ from element to element";
     for (const inst& x : k_.body) {
       if (x.code != op::load) continue;
       const pending_pointer* p = pointer_of(x);
@@ -239,6 +250,7 @@ class stepping {
 
   bool choose_line() {
     step_window w = window_of(k_);
+    if (w.column_reach == 0) why_ = elements_alone;
     if (w.points == 0 || w.column_reach == 0) return false;
     k_.steps = static_cast<std::uint8_t>(
         std::min(std::min(widest_border_of_line, w.columns / 32) / w.column_reach, most_steps));
@@ -246,6 +258,8 @@ class stepping {
   }
 
   bool choose_plane() {
+    const step_window reach = window_of(k_);
+    if (reach.row_reach + reach.column_reach == 0) why_ = elements_alone;
     double least = std::numeric_limits<double>::infinity();
     kernel best = k_;
     for (const plane_shape& s : plane_shapes) {
@@ -281,7 +295,7 @@ class stepping {
     k_.steps = static_cast<std::uint8_t>(steps);
     const step_window w = window_of(k_);
     constexpr std::int64_t most_blocks_down = 65535;
-    return w.row_reach + w.column_reach > 0 && w.tile_rows() > 0 && w.tile_columns() > 0 &&
+    return reach.row_reach + reach.column_reach > 0 && w.tile_rows() > 0 && w.tile_columns() > 0 &&
            l_.numbers.rows <= most_blocks_down * w.tile_rows();
   }
 
@@ -322,6 +336,7 @@ class stepping {
   std::vector<step_access> stepped_;
   placed where_{};
   std::int64_t size_ = 0;  ///< elements of each state
+  std::string_view why_;
 };
 
 }  // namespace
@@ -350,9 +365,11 @@ step_window window_of(const kernel& k) {
   return w;
 }
 
-bool make_steps(lowered& l, std::span<const stepped_state> states) {
+bool make_steps(lowered& l, std::span<const stepped_state> states, std::string_view* why) {
   const kernel before = l.ir;
-  if (stepping(l, states).run()) return true;
+  stepping s(l, states);
+  if (s.run()) return true;
+  if (why) *why = s.why();
   l.ir = before;
   return false;
 }

@@ -1,13 +1,14 @@
 // Several iterations of a loop over whole arrays in one launch: overlapped tiles in time. A block keeps a window of the
 // states on the chip, runs iterations on it, and stores the middle: each iteration spoils as many elements along the
 // window's border as the loop's statements reach across.
-// Ghost zones: Meng and Skadron, "Performance modeling and automatic ghost zone optimization for iterative stencil loops on
-// GPUs", ICS 2009.
+// Ghost zones: Meng and Skadron, "Performance modeling and automatic ghost zone optimization for iterative stencil
+// loops on GPUs", ICS 2009.
 #pragma once
 
 #include "jit/lower.hpp"
 
 #include <span>
+#include <string_view>
 
 namespace sinter::jit {
 
@@ -32,8 +33,8 @@ struct step_window {
 step_window window_of(const kernel& k);
 
 /// Makes the kernel of one iteration one of up to `k.steps` of them, which runs as many as its last parameter says, and
-/// true; false, when it can't or needn't, and nothing has changed. For cuda.
-bool make_steps(lowered& l, std::span<const stepped_state> states);
+/// true; false, when it can't or needn't, and nothing has changed: `why` is told then. For cuda.
+bool make_steps(lowered& l, std::span<const stepped_state> states, std::string_view* why = nullptr);
 
 /// How many iterations the next launches run, at most `l.ir.steps`.
 void set_steps(lowered& l, std::int64_t steps);

@@ -120,7 +120,8 @@ class plane_emitter final : public step_emitter {
     const auto rows = each("k", window_.points);
     w_.line("const int d0 = row + k;");
     for (std::uint32_t s = 0; s < states_; ++s)
-      for (const auto& [column, range] : near_[s].beside) shuffle(s, column, fmt::format("k + {}", range.last + near_[s].up));
+      for (const auto& [column, range] : near_[s].beside)
+        shuffle(s, column, fmt::format("k + {}", range.last + near_[s].up));
     const auto columns = each("c", window_.lanes);
     w_.line("const int i = column + c;");
     if (asks) w_.line("const bool inside = {};", is_inside());

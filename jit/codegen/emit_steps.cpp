@@ -147,7 +147,8 @@ class line_emitter final : public step_emitter {
     find_place();
     const auto there = w_.block("if (along >= {} && along < {} && {})", window_.column_border,
                                 window_.columns - window_.column_border, is_inside());
-    for (std::uint32_t s = 0; s < states_; ++s) w_.line("{0} = steps & 1 ? odd{1}[at] : even{1}[at];", element_after(s), s);
+    for (std::uint32_t s = 0; s < states_; ++s)
+      w_.line("{0} = steps & 1 ? odd{1}[at] : even{1}[at];", element_after(s), s);
   }
 };
 

@@ -27,14 +27,21 @@ SINTER_FUNCTION float float_of(unsigned bits) { return __builtin_bit_cast(float,
 template <class T>
 constexpr bool is_signed = T(-1) < T(1);
 
-//@ stays_below
-// Whether first, first + step, ..., of which the last is `way` from the first, are all less than `end`, and none wraps.
-// For integers of at most 32 bits.
+//@ counter_range
+// From where on a counter of at most 32 bits stays less than `end`, and doesn't wrap, until it is `way` further.
 template <class T>
-SINTER_FUNCTION bool stays_below(T first, long long way, long long end) {
-  const long long least = is_signed<T> ? -(1ll << (8 * sizeof(T) - 1)) : 0;
-  return first < end - (way > 0 ? way : 0) && first >= least - (way < 0 ? way : 0);
-}
+struct counter_range {
+  T least, most;
+  SINTER_MEMBER counter_range(long long way, long long end) {
+    const long long first = is_signed<T> ? -(1ll << (8 * sizeof(T) - 1)) : 0;
+    const long long last = first + ((1ll << 8 * sizeof(T)) - 1);
+    const long long down = first - (way < 0 ? way : 0), up = end - 1 - (way > 0 ? way : 0);
+    const bool none = down > last || up < down;
+    least = static_cast<T>(none ? 1 : down);
+    most = static_cast<T>(none ? 0 : up < last ? up : last);
+  }
+  SINTER_MEMBER bool has(T x) const { return x >= least && x <= most; }
+};
 
 /// Tests on bits: comparisons with itself and with infinity may be assumed away when approximations are allowed.
 //@ is_nan

@@ -68,7 +68,8 @@ TEST(stencil, what_was_taken_before_stays) {
 void same_in(dtype type) {
   const std::int64_t rows = 210, columns = 190;
   plain<std::int32_t> want({rows, columns});
-  for (std::size_t k = 0; k < want.values.size(); ++k) want.values[k] = static_cast<std::int32_t>(k * 2654435761u >> 7 & 1);
+  for (std::size_t k = 0; k < want.values.size(); ++k)
+    want.values[k] = static_cast<std::int32_t>(k * 2654435761u >> 7 & 1);
   array u = want.made().astype(type);
   for (int t = 0; t < 25; ++t)
     u(inner, inner) = maximum(minimum(u(before, inner) + u(after, before) + u(inner, after) - u(inner, inner), 3), 0);
@@ -101,6 +102,19 @@ TEST(stencil, planes_of_odd_places) {
     }
     EXPECT_TRUE(equals(u, want)) << rows << " " << columns;
   }
+}
+
+TEST(stencil, explain_tells_how_many_iterations_a_launch_runs) {
+  plain<std::int32_t> want = plane(90, 100, 4);
+  array u = want.made() + 0;  // pending when the loop is explained
+  for (int t = 0; t < 20; ++t) u(inner, inner) = (u(before, inner) + u(inner, after)) % 1009;
+  const std::string text = explain(u);
+  EXPECT_NE(text.find("loop of 20 iterations over whole arrays at "), std::string::npos) << text;
+  const char* const how = default_device().is_cuda() ? " iterations a launch, in windows of "
+                                                     : "one iteration after another: only GPUs run several";
+  EXPECT_NE(text.find(how), std::string::npos) << text;
+  plain_steps(want, 20, [](auto& p, std::int64_t i, std::int64_t j) { return p(i - 1, j) + p(i, j + 1); });
+  EXPECT_TRUE(equals(u, want));
 }
 
 TEST(stencil, two_lines_that_need_each_other) {

@@ -1,5 +1,5 @@
-// Loops that ask their condition once in several iterations: the generated CUDA source, run on the host by the emulation
-// of raw kernels, against plain loops. Counters begin and end near the ends of their dtypes' ranges.
+// Loops that ask their condition once in several iterations: the generated CUDA source, run on the host by the
+// emulation of raw kernels, against plain loops. Counters begin and end near the ends of their dtypes' ranges.
 #include "dsl/sinter.hpp"
 #include "jit/codegen/emit.hpp"
 #include "jit/fuse.hpp"
@@ -60,7 +60,7 @@ emulated emulate(const array& a) {
   return e;
 }
 
-bool asks_before(const emulated& e) { return e.source.find("stays_below(result") != std::string::npos; }
+bool asks_before(const emulated& e) { return e.source.find(".has(result") != std::string::npos; }
 
 TEST(batched_loop, counters_are_asked_once_in_a_batch) {
   // Each element doubles its x until it is past its own bound or has been counted.

@@ -142,14 +142,16 @@ TEST(steps, two_states_of_a_plane_reach_two_rows_and_three_columns) {
 
   numbers a = states[0].values, b = states[1].values, c = a, d = b;
   const numbers factors = some_numbers((rows - 4) * (columns - 4), 5);
-  const auto natural = [](const numbers& x, std::int64_t k) { return static_cast<std::uint32_t>(x[static_cast<std::size_t>(k)]); };
+  const auto natural = [](const numbers& x, std::int64_t k) {
+    return static_cast<std::uint32_t>(x[static_cast<std::size_t>(k)]);
+  };
   for (int s = 0; s < steps; ++s) {
     for (std::int64_t i = 2; i < rows - 2; ++i)
       for (std::int64_t j = 3; j < columns - 1; ++j) {
         const std::int64_t k = i * columns + j;
         c[static_cast<std::size_t>(k)] = static_cast<std::int32_t>(
-            natural(a, k - 2 * columns + 1) + natural(b, k + columns - 3) * natural(factors, (i - 2) * (columns - 4) + j - 3) -
-            natural(a, k - 1));
+            natural(a, k - 2 * columns + 1) +
+            natural(b, k + columns - 3) * natural(factors, (i - 2) * (columns - 4) + j - 3) - natural(a, k - 1));
         d[static_cast<std::size_t>(k)] = static_cast<std::int32_t>(natural(b, k + 2 * columns) * 3 + natural(a, k));
       }
     a = c;
