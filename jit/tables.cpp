@@ -12,6 +12,8 @@ namespace sinter::jit {
 
 namespace {
 
+// Measured on an H200, us: 2^26 f32 added to 65536 places chosen at random 396 (atomics in memory 835), to places of
+// which one in ten is the same 1108 (11900); 2^28 bytes counted 242 (2630).
 // Blocks begin with a table of zeros and end with an atomic for each of its elements: much less than what they add.
 constexpr std::int64_t least_elements = std::int64_t{1} << 20, least_elements_each = 64;
 // With tables this small four blocks of 512 threads run on a multiprocessor; what is left holds copies, by lane: then
