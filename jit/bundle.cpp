@@ -59,7 +59,8 @@ bool is_large(const group& g, const lowered& l) {
 bool suits_stages(const group& g, const lowered& l) {
   const auto elements = static_cast<double>(l.numbers.rows) * static_cast<double>(l.numbers.inner);
   if (elements * l.numbers.cost > most_work_of_stage) return false;
-  return std::ranges::all_of(g.outputs, [](const target& t) { return t.value->extents.size() <= most_elements_of_stage; });
+  return std::ranges::all_of(g.outputs,
+                             [](const target& t) { return t.value->extents.size() <= most_elements_of_stage; });
 }
 
 }  // namespace

@@ -107,6 +107,10 @@ class verifier {
     }
     for (const access& a : k.accesses)
       expect_table(a.staged == access::alone || a.staged < k.staged.size(), "an access to rows that aren't staged");
+    for (const block_table& t : k.tables)
+      expect_table(is_parameter(t.pointer, parameter_kind::output) && is_parameter(t.size, parameter_kind::size) &&
+                       k.over == distribution::elements && k.loops.empty(),
+                   "a table of a kernel with loops, or without pointer or size");
     for (const staged_rows& r : k.staged)
       expect_table(is_parameter(r.pointer, parameter_kind::input) && r.pitch > 0, "staged rows without pointer or pitch");
     for (const loop_dims& l : k.loops) {

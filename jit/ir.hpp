@@ -55,7 +55,7 @@ struct inst {
   op code;
   dtype type;                 ///< of the result; i64 stands for "index type" in index, quotient and bound
   op combine = op::buffer;    ///< atomic: how the value meets the element in memory; memory: view when strides follow
-  std::uint8_t reserved = 0;
+  std::uint8_t reserved = 0;  ///< atomic with a table: 1 when sums of what it adds take 32 bits
   value arg[3] = {value::none, value::none, value::none};
   std::uint32_t attr = 0;     ///< by code: parameter (scalar, quotient's divisor, inside's size), form (index),
                               ///< access (load, store, atomic, memory), check (bound, proceed), call (call,
@@ -105,7 +105,7 @@ struct staged_rows {
 /// while it runs; what it holds then is put into memory.
 struct block_table {
   std::uint32_t pointer;  ///< parameter
-  std::uint32_t size;     ///< parameter: how many elements
+  std::uint32_t size;     ///< parameter: how many elements; more about it follows (jit/tables.cpp)
 };
 
 /// distribution::steps: what is read or written of a state of the loop, `rows` and `columns` from an element's own place.

@@ -88,7 +88,7 @@ class printer {
                        distribution_text());
     if (kernel_.stage != 0) out_ += fmt::format("  stage {}, after all before it\n", kernel_.stage);
     for (const block_table& t : kernel_.tables)
-      out_ += fmt::format("  {}: {} elements, in each block's shared memory\n", parameter(t.pointer), parameter(t.size));
+      out_ += fmt::format("  {}: {} elements in each block's memory\n", parameter(t.pointer), parameter(t.size));
     for (std::uint32_t p = 0; p < kernel_.parameters.size(); ++p) {
       const parameter_kind kind = kernel_.parameters[p].kind;
       if (kind == parameter_kind::input || kind == parameter_kind::output || kind == parameter_kind::scalar)

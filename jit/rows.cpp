@@ -93,11 +93,14 @@ node* viewed(node* n) {
   return n;
 }
 
-/// Whether n is larger than each of the operands that it combines: it takes less to compute again than to store.
-bool is_outer(const node* n) {
-  if (!is_elementwise(n->code)) return false;
-  for (std::size_t k = 0; k < n->operand_count; ++k)
-    if (2 * viewed(n->operands()[k])->extents.size() > n->extents.size()) return false;
+/// Whether n is larger than all that it combines, at most `depth` operations down: it takes less to compute again than
+/// to store.
+bool is_outer(node* n, int depth = 4) {
+  if (!is_elementwise(n->code) || depth == 0 || n->values()) return false;
+  for (std::size_t k = 0; k < n->operand_count; ++k) {
+    node* const x = viewed(n->operands()[k]);
+    if (2 * x->extents.size() > n->extents.size() && !is_outer(x, depth - 1)) return false;
+  }
   return true;
 }
 

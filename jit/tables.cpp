@@ -1,4 +1,4 @@
-// Scatters into small arrays on cuda: each block combines values in shared memory, and puts what it has into memory once.
+// Scatters into small arrays on cuda: each block adds values up in shared memory, and adds the sums to memory.
 #include "jit/tables.hpp"
 
 #include "jit/lower_internal.hpp"
@@ -12,9 +12,11 @@ namespace sinter::jit {
 
 namespace {
 
+// Measured on an H200, us: 2^26 f32 added to 65536 places chosen at random 396 (atomics in memory 835), to places of
+// which one in ten is the same 1108 (11900); 2^28 bytes counted 242 (2630).
 // Blocks begin with a table of zeros and end with an atomic for each of its elements: much less than what they add.
 constexpr std::int64_t least_elements = std::int64_t{1} << 20, least_elements_each = 64;
-// With tables this small four blocks of 512 threads run on a multiprocessor; what is left holds copies, by lane, so that
+// With tables this small four blocks of 512 threads run on a multiprocessor; what is left holds copies, by lane: then
 // the threads of a warp meet neither at an element nor at a bank.
 constexpr std::int64_t most_bytes_of_copies = 48 << 10, most_copies = 32;
 constexpr std::uint16_t threads_with_copies = 512, threads_of_large = 1024;
@@ -58,7 +60,8 @@ std::int64_t lowering::bytes_of_tables() {
     if (i.code != op::atomic) continue;
     const pending_pointer& p = out_->pointers[i.attr];
     const bool adds = i.combine == op::add || i.combine == op::subtract;
-    if (!adds || p.offset != 0 || is_complex(i.type) || size_of(i.type) < 4 || k.parameters[p.parameter].aliased) return 0;
+    if (!adds || p.offset != 0 || is_complex(i.type) || size_of(i.type) < 4) return 0;
+    if (k.parameters[p.parameter].aliased) return 0;
     i.reserved = counts_in_32_bits(i, elements);
     const std::int64_t size = p.source->extents.size();
     places += size;
@@ -86,7 +89,10 @@ void lowering::write_tables(std::int64_t bytes) {
     const pending_pointer& p = out_->pointers[i.attr];
     const std::int64_t size = p.source->extents.size();
     k.tables.push_back({p.parameter, parameter(parameter_kind::size, dtype::i64, size)});
-    parameter(parameter_kind::size, dtype::i64, std::countr_zero(static_cast<std::uint64_t>(copies)));
+    const int shift = std::countr_zero(static_cast<std::uint64_t>(copies));
+    jit::parameter& fixed = k.parameters[parameter(parameter_kind::size, dtype::i64, shift)];
+    fixed.fixed = 1;
+    fixed.number = shift;
     parameter(parameter_kind::size, dtype::i64, up(size, parts));
   }
   const auto vectors = static_cast<std::uint64_t>(up(a.inner, k.lanes));

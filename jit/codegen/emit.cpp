@@ -32,7 +32,7 @@ class element_emitter : public kernel_emitter {
     if (d_ == dialect::host) return host_kernel("static void", name);
     std::string tables;
     for (std::size_t t = 0; t < k_.tables.size(); ++t)
-      tables += fmt::format("const block_table<{}, {}> table{}, ", table_type(k_.tables[t]), index_type(), t);
+      tables += fmt::format("{}& table{}, ", table_type(k_.tables[t]), t);
     const auto body = w_.block(
         "static __device__ __forceinline__ void {}(const long long x, const long long y, const long long rows_at_once, "
         "{}{})", name, tables, cuda_parameters(""));
@@ -51,14 +51,14 @@ class element_emitter : public kernel_emitter {
     const auto body = w_.block("extern \"C\" __global__ void __launch_bounds__({}) {}({})", k_.threads, name,
                                cuda_parameters(""));
     w_.line("extern __shared__ __align__(16) unsigned char shared[];");
-    w_.line("const int parts = (int)(({0} + {1} - 1) / {1}), groups = parts < (int)gridDim.x ? parts : (int)gridDim.x;",
-            number(0, 0), number(0, 2));
+    w_.line("const int parts = (int)(({0} + {1} - 1) / {1});", number(0, 0), number(0, 2));
+    w_.line("const int groups = parts < (int)gridDim.x ? parts : (int)gridDim.x;");
     w_.line("const int at_once = (int)gridDim.x / groups;");
     const auto each = w_.block("for (int part = (int)blockIdx.x % groups; part < parts; part += groups)");
     const std::string tables = clear_tables();
     {
-      const auto turn = w_.block("for ({0} block = (int)blockIdx.x < at_once * groups ? (int)blockIdx.x / groups : {1} * {2}; "
-                                 "block < {1} * {2}; block += at_once)", I, across, down);
+      w_.line("const {0} turns = (int)blockIdx.x < at_once * groups ? {1} * {2} : 0;", I, across, down);
+      const auto turn = w_.block("for ({} block = (int)blockIdx.x / groups; block < turns; block += at_once)", I);
       const std::string_view x = "((long long){0} << {1}) + (threadIdx.x & ((1 << {1}) - 1))";
       std::string place = fmt::format(fmt::runtime(x), "block", shift) + ", 0, 1";
       if (has_rows()) {
@@ -69,9 +69,7 @@ class element_emitter : public kernel_emitter {
       }
       w_.line("{}_part({}, {}{});", name, place, tables, cuda_arguments(""));
     }
-    w_.line("__syncthreads();");
     for (std::size_t t = 0; t <= last; ++t) w_.line("table{}.add_to({});", t, names_.parameter(k_.tables[t].pointer));
-    w_.line("__syncthreads();");
   }
 
   /// Tables with nothing in them; their names, as arguments.
@@ -79,14 +77,14 @@ class element_emitter : public kernel_emitter {
     std::string begin = "shared", names;
     for (std::size_t t = 0; t < k_.tables.size(); ++t) {
       const auto number = [&](std::uint32_t k) { return names_.parameter(k_.tables[t].size + k); };
-      const std::string type = table_type(k_.tables[t]), table = fmt::format("table{}", t);
-      const std::string_view I = index_type();
+      const std::string_view I = index_type(), type = table_element(k_.tables[t]);
+      const std::string table = fmt::format("table{}", t);
       w_.line("const {0} first{1} = part * {2};", I, t, number(2));
       w_.line("const int count{0} = (int)({1} - first{0} < {2} ? {1} - first{0} : {2});", t, number(0), number(2));
-      w_.line("block_table<{0}, {1}> {2} = {{({0}*)({3}), first{4}, count{4}, (int){5}}};", type, I, table, begin, t,
-              number(1));
+      w_.line("{} {}(({}*)({}), first{}, count{});", table_type(k_.tables[t]), table, type, begin, t, t);
       w_.line("{}.clear();", table);
-      begin = fmt::format("(unsigned char*){0}.own + ((count{1} << {0}.shift) * sizeof({2}) + 15) / 16 * 16", table, t, type);
+      begin = fmt::format("(unsigned char*){0}.own + ((count{1} << {2}) * sizeof({3}) + 15) / 16 * 16", table, t, number(1),
+                          type);
       names += table + ", ";
     }
     w_.line("__syncthreads();");

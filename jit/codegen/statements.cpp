@@ -24,9 +24,13 @@ std::string statements::cuda_arguments(const std::string& prefix) const {
 }
 
 std::string statements::table_type(const block_table& t) const {
+  return fmt::format("block_table<{}, {}, {}>", table_element(t), index_type(), names_.parameter(t.size + 1));
+}
+
+std::string_view statements::table_element(const block_table& t) const {
   for (const inst& i : k_.body)
     if (i.code == op::atomic && k_.accesses[i.attr].pointer == t.pointer)
-      return i.reserved != 0 ? "unsigned" : std::string(c_type(i.type));
+      return i.reserved != 0 ? "unsigned" : c_type(i.type);
   throw_internal_error("a table that nothing goes to");
 }
 

@@ -48,8 +48,9 @@ class statements {
   /// point at.
   std::string cuda_parameters(const std::string& prefix, bool alone = true) const;
   std::string cuda_arguments(const std::string& prefix) const;
-  /// Of a table's elements.
+  /// "block_table<float, int, 5>", and what its elements are.
   std::string table_type(const block_table& t) const;
+  std::string_view table_element(const block_table& t) const;
 
  protected:
   bool has_rows() const { return k_.domain_rank > 1; }

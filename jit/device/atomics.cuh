@@ -94,27 +94,40 @@ SINTER_FUNCTION bool same_bits(T a, T b) {
 
 //@cuda block_table
 // Elements [first, first + count) of an array, in shared memory while the block runs: 1 << shift copies of each next to
-// each other, which the lanes of a warp share.
-template <class T, class I>
+// each other, which the lanes of a warp share. Where there is one copy only, a thread that meets an element twice in a
+// row keeps that one's sum to itself: threads that all add to one place would wait for each other.
+template <class T, class I, int shift>
 struct block_table {
   T* own;
   I first;
-  int count, shift;
+  int count;
+  I last = -1, often = -1;
+  T sum_of_often = nothing();
+  SINTER_MEMBER block_table(T* memory, I begin, int size) : own(memory), first(begin), count(size) {}
   SINTER_MEMBER static T nothing() { return T(1) / T(2) == T(0) ? T(0) : -T(0); }  // -0 + x is x, whatever x
   SINTER_MEMBER void clear() {
     for (int k = threadIdx.x; k < count << shift; k += blockDim.x) own[k] = nothing();
   }
-  SINTER_MEMBER void add(I at, T x) const {
+  SINTER_MEMBER void add(I at, T x) {
     const I k = at - first;
-    if (k >= 0 && k < count) add_at(&own[(static_cast<int>(k) << shift) + (threadIdx.x & ((1 << shift) - 1))], x);
+    if (k < 0 || k >= count) return;
+    if (shift > 0) return add_at(&own[(static_cast<int>(k) << shift) + (threadIdx.x & ((1 << shift) - 1))], x);
+    if (k == last && often < 0) often = k;
+    last = k;
+    if (k == often) sum_of_often += x;
+    else add_at(&own[k], x);
   }
+  // By all threads of the block.
   template <class S>
-  SINTER_MEMBER void add_to(S* array) const {
+  SINTER_MEMBER void add_to(S* array) {
+    if (shift == 0 && often >= 0) add_at(&own[often], sum_of_often);
+    __syncthreads();
     const T zero = nothing();
     for (int k = threadIdx.x; k < count; k += blockDim.x) {
       T sum = nothing();
       for (int c = 0; c < 1 << shift; ++c) sum += own[(k << shift) + ((c + threadIdx.x) & ((1 << shift) - 1))];
       if (!same_bits(sum, zero)) add_at(&array[first + k], static_cast<S>(sum));
     }
+    __syncthreads();
   }
 };

@@ -46,6 +46,24 @@ TEST(rows, a_result_broadcast_back_over_its_rows_does_not_cut) {
   }
 }
 
+/// Of an outer product whose factors are reductions over other rows than what reads it, the factors are stored.
+TEST(rows, an_outer_product_is_not_stored) {
+  array points = ones_of({5000, 2}), centres = ones_of({16, 2});
+  const array own = argmin(sum(square(points(all, newaxis) - centres), 2), 1) == arange(16)(all, newaxis);
+  const auto p = planned({sum(where(own(all, all, newaxis), points, 0), 1) / count_nonzero(own, 1)(all, newaxis)});
+  ASSERT_FALSE(p.groups.cuts.empty());
+  for (const jit::cut& c : p.groups.cuts) EXPECT_LE(c.at->extents.size(), 5000) << jit::to_string(c.why);
+}
+
+TEST(rows, a_single_row_computes_no_outer_product) {
+  array x = ones_of({20'000});
+  const array ring = (x / max(x) * 50).astype(i64);
+  const auto p = planned({sum(where(ring == arange(50)(all, newaxis), x, 0), 1)});
+  ASSERT_EQ(p.groups.count, 2u);
+  EXPECT_EQ(p.groups.groups()[0].outputs[0].value->extents, shape({20'000}));
+  EXPECT_EQ(p.groups.groups()[1].domain(), shape({50}));
+}
+
 TEST(rows, softmax_is_three_loops_of_one_launch) {
   array a = ones_of({600, 70});
   const array e = exp(a - max(a, 1, keepdims));
