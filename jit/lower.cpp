@@ -151,7 +151,7 @@ std::uint32_t lowering::map_of_target(const target& t) {
 }
 
 void lowering::prepare_store(const target& t, std::uint32_t number, std::uint32_t map) {
-  pending_store p{t, number, value::none, value::none, map};
+  pending_store p{t, number, value::none, value::none, map, false, maps_[map].space};
   p.what = lower_value(t.value, map);
   const shape& memory = t.n->extents;
   if (t.where && t.where->code == op::update) {
@@ -187,7 +187,8 @@ void lowering::emit_store(const pending_store& s) {
   inst i = make_inst(replaces ? op::store : op::atomic, s.to.n->type, a, s.what, s.predicate);
   i.combine = combine;
   i.reserved = s.aliased;
-  emit(i);
+  const value stored = emit(i);
+  space_[raw(stored)] = innermost(space_[raw(stored)], s.space);  // what it stores may be the same each time
 }
 
 std::uint32_t lowering::add_access(parameter_kind kind, node* n, const linear& f, std::uint32_t map) {

@@ -76,6 +76,7 @@ struct pending_store {
   value what, predicate;
   std::uint32_t map;     ///< indices into the memory
   bool aliased = false;  ///< what it overwrites is read for the same element
+  std::uint32_t space = 0;  ///< of loops whose iterations each store
 };
 
 struct recorded_load {

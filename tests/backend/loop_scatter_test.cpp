@@ -1,5 +1,6 @@
 // Scatters in the bodies of loops inside kernels, against loops of plain C++: element by element, each with its
 // iterations in order.
+#include "dsl/complex.hpp"
 #include "tests/backend/expect.hpp"
 
 #include <tuple>
@@ -85,6 +86,35 @@ TEST(loop_scatter, largest_smallest_product_and_the_last) {
   EXPECT_TRUE(equals(least, want_least));
   EXPECT_TRUE(equals(product, want_product));
   EXPECT_TRUE(equals(last, want_last));
+}
+
+template <class T>
+void count_the_same_again() {
+  array seen = zeros({3}, dtype_of<T>);
+  for_loop(7, arange(4), [&](const array& s) {
+    scatter_add(seen, s % 3, 2);
+    return s;
+  });
+  EXPECT_TRUE(equals(seen, std::vector<T>{28, 14, 14})) << to_string(dtype_of<T>);
+}
+
+// Nothing of what is written changes, but it is written each time.
+TEST(loop_scatter, the_same_value_to_the_same_place_again_and_again) {
+  count_the_same_again<std::int64_t>();
+  count_the_same_again<std::int32_t>();
+  count_the_same_again<std::uint8_t>();
+  count_the_same_again<std::int16_t>();
+  count_the_same_again<float>();
+  count_the_same_again<double>();
+  array half_sums = zeros({2}, f16), sums = zeros({2}, c128);
+  for_loop(5, arange(2), [&](const array& s) {
+    scatter_add(half_sums, s, 0.5);
+    scatter_add(sums, 1 - s, complex128{1, -2});
+    return s;
+  });
+  EXPECT_TRUE(equals(half_sums.astype(f32), std::vector<float>{2.5f, 2.5f}));
+  EXPECT_TRUE(equals(real(sums), std::vector<double>{5, 5}));
+  EXPECT_TRUE(equals(imag(sums), std::vector<double>{-10, -10}));
 }
 
 TEST(loop_scatter, where_it_is_chosen) {
