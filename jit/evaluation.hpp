@@ -142,6 +142,12 @@ class evaluation {
     launcher_.list = nullptr;
   }
 
+  /// After launches again: lets go of all memory, but keeps the plan.
+  void forget_memory() {
+    plan_.values.stand_ins.clear();
+    for (planned_values::entry& e : plan_.values.entries) e.memory = {};
+  }
+
   std::size_t launch_count() const { return launches_.size(); }
 
   /// Whose memory the plan has `n` take over; null: nobody's.

@@ -11,16 +11,13 @@ namespace sinter::jit {
 
 namespace {
 
-/// Runs the body of an op::repeat.
-class repeated_run {
+/// The body of an op::repeat: planned once, then run for any states like those.
+class repeated_run final : public kept_run {
  public:
-  /// `originals`: by operand, what the body has in its place when that is another node; or empty.
-  repeated_run(node* n, std::span<node* const> originals, const place& at)
-      : loop_(n), body_(*n->facts->loop), where_(device_of_states(n)) {
-    for (std::size_t k = body_.states.size(); k < originals.size(); ++k)
-      if (originals[k]) around_.push_back({originals[k], n->operands()[k]->values()});
+  /// `n`: an op::repeat whose operands have values. Makes ready its kernels.
+  repeated_run(node* n, const options& how, const place& at)
+      : body_holder_(n->facts->loop), body_(*body_holder_), where_(device_of_states(n)) {
     for (std::size_t k = 0; k < body_.states.size(); ++k) {
-      now_.push_back(reference<buffer>::share(n->operands()[k]->values()));
       placeholders_.push_back(body_.states[k].get());
       next_.push_back(body_.next[k]);
     }
@@ -29,27 +26,19 @@ class repeated_run {
     for (node* p : placeholders_)
       if (!p->values()) settle(p, reference<buffer>(make_buffer(where_, 0)));
     for (const node_ref& x : next_) roots_.push_back(x.get());
+    prepare(how);
   }
 
-  ~repeated_run() {
+  ~repeated_run() override {
     while (!twins_.empty()) forget_last_twin();
   }
   repeated_run(const repeated_run&) = delete;
   repeated_run& operator=(const repeated_run&) = delete;
 
-  void run(const options& how) {
-    for (std::size_t k = 0; k < now_.size(); ++k) find_twin(k);
-    computes_ = work_.plan(roots_, how);
-    while (!std::ranges::all_of(twins_, [&](const twin& t) { return writes_to(t); })) {
-      forget_last_twin();
-      computes_ = work_.plan(roots_, how);
-    }
-    options at_once = how;  // what runs often is worth waiting for
-    at_once.compiling = compile_mode::sync;
-    if (computes_) {
-      make_steps();
-      work_.prepare(at_once);
-    }
+  /// Runs it for the operands of `n`, whose body is this one. `originals`: by operand, what the body has in its place
+  /// when that is another node; or empty. body_.after then holds the states.
+  void run(node* n, std::span<node* const> originals) {
+    begin(n, originals);
     for (twin& t : twins_) {
       t.memory = copy_of(*now_[t.state]);
       if (!is_ours(t.state)) t.later = copy_of(*now_[t.state]);
@@ -68,13 +57,53 @@ class repeated_run {
     for (; done < launches; ++done) step(nullptr);
     if (where_.has_streams()) current_stream(where_).close_point();
     now_.resize(body_.states.size());
-    body_.after = now_;
+    body_.after = std::move(now_);
+    forget_memory();
   }
 
  private:
   // The first iterations find the memory that all others use. Lists take the host as long to make as the device takes to
   // run them: 1000 steps of a 512 x 512 heat plate are 2.7 ms with lists of 32 launches, 3.1 with 128, 3.4 with 256.
   static constexpr std::int64_t first_ones = 4, least_in_lists = 32, most_in_list = 32;
+
+  void prepare(const options& how) {
+    for (std::size_t k = 0; k < body_.states.size(); ++k) find_twin(k);
+    computes_ = work_.plan(roots_, how);
+    while (!std::ranges::all_of(twins_, [&](const twin& t) { return writes_to(t); })) {
+      forget_last_twin();
+      computes_ = work_.plan(roots_, how);
+    }
+    if (!computes_) return;
+    options at_once = how;  // what runs often is worth waiting for
+    at_once.compiling = compile_mode::sync;
+    make_steps();
+    work_.prepare(at_once);
+  }
+
+  void begin(node* n, std::span<node* const> originals) {
+    loop_ = n;
+    around_.clear();
+    now_.clear();
+    for (std::size_t k = body_.states.size(); k < originals.size(); ++k)
+      if (originals[k]) around_.push_back({originals[k], n->operands()[k]->values()});
+    for (std::size_t k = 0; k < body_.states.size(); ++k)
+      now_.push_back(reference<buffer>::share(n->operands()[k]->values()));
+    if (placeholders_.size() == now_.size()) return;
+    const std::int64_t zero = 0;  // the iteration's number is one more state
+    reference<buffer> memory(make_buffer(where_, sizeof zero));
+    runtime::copy_from_host(*memory, &zero, sizeof zero);
+    now_.push_back(std::move(memory));
+  }
+
+  /// Nothing of a run outlives it but its states.
+  void forget_memory() {
+    loop_ = nullptr;
+    now_.clear();
+    around_.clear();
+    for (twin& t : twins_) t.memory = t.later = {};
+    spare_ = {};
+    work_.forget_memory();
+  }
 
   /// A state that every iteration writes the same part of. It lives in two memories by turns that agree in all else, so that
   /// this part alone is written. While it is planned, the update's base is a node of its own, standing for memory that
@@ -139,12 +168,7 @@ class repeated_run {
 
   static device& device_of_states(node* n) { return *n->operands()[0]->values()->owner; }
 
-  /// The iteration's number is one more state.
   void count_iterations(const place& at) {
-    const std::int64_t zero = 0;
-    reference<buffer> memory(make_buffer(where_, sizeof zero));
-    runtime::copy_from_host(*memory, &zero, sizeof zero);
-    now_.push_back(std::move(memory));
     placeholders_.push_back(body_.counter.get());
     const input in[] = {{body_.counter.get(), {}, at}, {nullptr, scalar(1), at}};
     next_.push_back(record(op::add, in, at));
@@ -158,7 +182,9 @@ class repeated_run {
     std::vector<reference<buffer>> after;
     for (const node_ref& n : next_) {
       const auto same = std::ranges::find(placeholders_, n.get());
+      const auto given = std::ranges::find(around_, n.get(), &std::pair<const node*, buffer*>::first);
       if (same != placeholders_.end()) after.push_back(now_[static_cast<std::size_t>(same - placeholders_.begin())]);
+      else if (given != around_.end()) after.push_back(reference<buffer>::share(given->second));
       else if (runtime::buffer* known = n->values()) after.push_back(reference<buffer>::share(known));
       else after.push_back(work_.memory_of(n.get()));
     }
@@ -202,8 +228,9 @@ class repeated_run {
     return std::ranges::equal(now_, other, [](const auto& a, const buffer* b) { return a.get() == b; });
   }
 
-  const node* loop_;
+  const std::shared_ptr<const loop_body> body_holder_;
   const loop_body& body_;
+  const node* loop_ = nullptr;  ///< while it runs
   device& where_;
   evaluation work_;
   spare_memory spare_;
@@ -264,18 +291,24 @@ void run_opaque(std::span<node* const> roots, const options& how, const place& a
       if (!has_run(n.get())) run_lone_call(n.get(), how);
     } else {
       evaluate(n->operands(), at);
-      repeated_run(n.get(), {}, at).run(how);
+      repeated_run(n.get(), how, at).run(n.get(), {});
     }
   }
 }
 
-std::vector<reference<buffer>> run_again(node* n, std::span<node* const> originals, const options& how,
-                                         const place& at) {
+std::vector<reference<buffer>> run_again(node* n, std::span<node* const> originals, std::unique_ptr<kept_run>& kept,
+                                         const options& how, const place& at) {
   if (n->code == op::launch) return n->facts->launch->run(*n);
   const auto alone = hold_opaque();  // results are handed over by what all replays share
   n->facts->loop->after.clear();
-  if (n->code == op::lone_call) run_lone_call(n, how);
-  else repeated_run(n, originals, at).run(how);
+  if (n->code == op::lone_call) {
+    run_lone_call(n, how);
+  } else {
+    std::unique_ptr<kept_run> own = std::move(kept);  // a run that fails leaves nothing to go on with
+    if (!own) own = std::make_unique<repeated_run>(n, how, at);
+    static_cast<repeated_run&>(*own).run(n, originals);
+    kept = std::move(own);
+  }
   return std::exchange(n->facts->loop->after, {});
 }
 
