@@ -5,9 +5,12 @@
 // least 32 x 32 x 32 multiplications and no extent below 4, and neither factor is a one-hot matrix: cuBLAS, or on the
 // cpu device OpenBLAS or another one, opened when first needed. It sums f32 in f32, and f16 and bf16 in f32. Its
 // operands are computed and stored first; transposed matrices and other views with rows or columns along memory are
-// read where they are. What is made of the result is a launch of its own. Where the library is missing one warning is
-// given, and generated kernels compute the products; so they do all else, and loops inside kernels: as sums that fuse,
-// f32 in f64.
+// read where they are (also conj of a transposed one). What is made of the result is a launch of its own, but for what
+// the call itself can do when nothing else reads the product: a number as factor, and on cuda, where cuBLASLt is there,
+// also a second array (c0 * number), a bias along the last axis, and maximum(.., 0): all of
+// maximum(2 * matmul(a, b) + 3 * c0 + bias, 0) is one call. Such numbers are rounded once, at the end;
+// math_mode::strict keeps the steps apart. Where the library is missing one warning is given, and generated kernels
+// compute the products; so they do all else, and loops inside kernels: as sums that fuse, f32 in f64.
 #pragma once
 
 namespace sinter {

@@ -76,6 +76,32 @@ top_elements topk(const array& x, std::int64_t k, int axis, sort_order how, plac
   return {found[0], found[1]};
 }
 
+namespace {
+
+/// The axis to be partitioned; shape_error when it has no element `kth`.
+int partitioned_axis(const array& x, std::int64_t kth, int axis, std::string_view operation, const place& at) {
+  const int along = checked_axis(axis, x.rank(), operation, at);
+  const std::int64_t n = x.extents()[along];
+  if (kth < -n || kth >= n)
+    throw_shape_error(fmt::format("{}: element {} of {} (axis {} of shape {})", operation, kth, n, along,
+                                  to_string(x.extents())),
+                      at);
+  return along;
+}
+
+}  // namespace
+
+// In order is partitioned at any place, and takes no longer than three passes that count, place and move.
+array partition(const array& x, std::int64_t kth, int axis, place at) {
+  const int along = partitioned_axis(x, kth, axis, "partition", at);
+  return sorted_along(x, along, {.values = true, .kept = x.extents()[along]}, "partition", at)[0];
+}
+
+array argpartition(const array& x, std::int64_t kth, int axis, place at) {
+  const int along = partitioned_axis(x, kth, axis, "argpartition", at);
+  return sorted_along(x, along, {.positions = true, .kept = x.extents()[along]}, "argpartition", at)[0];
+}
+
 array sorted(const array& x, const place& at) { return sort(x, 0, sort_order::ascending, at); }
 
 // ---- Comparing and searching ----

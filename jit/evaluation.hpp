@@ -3,11 +3,13 @@
 #pragma once
 
 #include "jit/build.hpp"
+#include "jit/cache/settings.hpp"
 #include "jit/faults.hpp"
 #include "jit/launcher.hpp"
 #include "jit/planning.hpp"
 #include "jit/steps.hpp"
 #include "jit/substitute.hpp"
+#include "jit/variants.hpp"
 #include "runtime/log.hpp"
 #include "runtime/stream.hpp"
 
@@ -79,6 +81,7 @@ class evaluation {
       if (group_at(l.first).domain().size() > 0) p.kernel = &kernel_for(*p.where, how);
       launches_.push_back(p);
     }
+    if (!new_kernels_.empty()) bound_variants(how);
     if (!new_kernels_.empty() && compiles_later(how)) substitute_new(how);
     if (!new_kernels_.empty()) build_all(new_kernels_);
     for (std::uint32_t k = 0; k < plan_.values.entries.size(); ++k) {
@@ -147,6 +150,12 @@ class evaluation {
     launcher_.list = nullptr;
   }
 
+  /// After launches again: lets go of all memory, but keeps the plan.
+  void forget_memory() {
+    plan_.values.stand_ins.clear();
+    for (planned_values::entry& e : plan_.values.entries) e.memory = {};
+  }
+
   std::size_t launch_count() const { return launches_.size(); }
 
   /// Whose memory the plan has `n` take over; null: nobody's.
@@ -174,6 +183,30 @@ class evaluation {
     if (ready || std::ranges::find(new_kernels_, &c) != new_kernels_.end()) runtime::bump(runtime::count().cache_hits);
     else new_kernels_.push_back(&c);
     return c;
+  }
+
+  /// Takes the least specialised kernel for launches that would add one too many of their expression's.
+  void bound_variants(const options& how) {
+    if (current_cache_mode() == cache_mode::off) return;
+    bool changed = false;
+    for (std::size_t l = 0; l < launches_.size(); ++l) {
+      const cached_kernel* const wanted = launches_[l].kernel;
+      const launch_range& range = plan_.launches[l];
+      if (!wanted || wanted->ready.load(std::memory_order_acquire) || range.count > 1) continue;
+      if (wanted->list[0]->over != distribution::elements) continue;
+      plan_.lower_again(range.first, least_specialised(how), slower_);
+      const kernel* const part[] = {&slower_.ir};
+      if (may_be_added(part, *wanted)) continue;
+      launches_[l].kernel = &find_kernel(part, *launches_[l].where, how);
+      std::swap(lowered_at(range.first), slower_);
+      changed = true;
+    }
+    if (!changed) return;
+    new_kernels_.clear();
+    for (const prepared& p : launches_)
+      if (p.kernel && !p.kernel->ready.load(std::memory_order_acquire) &&
+          std::ranges::find(new_kernels_, p.kernel) == new_kernels_.end())
+        new_kernels_.push_back(p.kernel);
   }
 
   /// Takes something slower for launches whose kernels have to be compiled, where there is such a thing. The others'

@@ -5,6 +5,7 @@
 
 #include "jit/graph.hpp"
 
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -51,10 +52,16 @@ std::vector<opaque_step> opaque_below(std::span<node* const> roots);
 
 struct options;  // jit/engine.hpp
 
+/// What a run has planned for those like it.
+struct kept_run {
+  virtual ~kept_run() = default;
+};
+
 /// Runs one that is like a recorded one, but for its operands, which are in memory: what it gives, by output.
-/// `originals`: its operands when it was recorded, where the body of a loop refers to them; else null.
-std::vector<reference<runtime::buffer>> run_again(node* n, std::span<node* const> originals, const options& how,
-                                                  const place& at);
+/// `originals`: its operands when it was recorded, where the body of a loop refers to them; else null. `kept`: what the
+/// last run left for this one. Thread-safe.
+std::vector<reference<runtime::buffer>> run_again(node* n, std::span<node* const> originals,
+                                                  std::unique_ptr<kept_run>& kept, const options& how, const place& at);
 
 /// What a loop over whole arrays (op::repeat) is, and how many iterations its launches run. What it needs from around it
 /// looks as if it were in memory.

@@ -129,7 +129,7 @@ class replay_state {
       originals.push_back(stands ? o.original.get() : nullptr);
     }
     for (const std::uint32_t k : step.drops) own_.memory[k] = {};  // so that the call may take over their memory
-    std::vector<reference<buffer>> after = run_again(n.get(), originals, current_options(), like.site);
+    std::vector<reference<buffer>> after = run_again(n.get(), originals, c.kept, current_options(), like.site);
     for (const recorded_call::output& o : c.outputs)
       if (r_.memory[o.memory].is_used) own_.memory[o.memory] = after.at(o.number);
   }

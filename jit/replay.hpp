@@ -5,6 +5,7 @@
 #include "jit/cache/memory.hpp"
 #include "jit/graph.hpp"
 #include "jit/lower.hpp"
+#include "jit/opaque.hpp"
 #include "runtime/backend.hpp"
 
 #include <atomic>
@@ -77,6 +78,7 @@ struct recorded_call {
   node_ref like;  ///< what was recorded; each replay makes a node like it
   std::vector<operand> operands;
   std::vector<output> outputs;
+  mutable std::unique_ptr<kept_run> kept = {};  ///< of a loop, which is planned once
 };
 
 /// A launch or a call.

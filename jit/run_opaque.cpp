@@ -14,7 +14,7 @@ namespace {
 /// The body of an op::repeat, planned.
 class planned_loop {
  public:
-  planned_loop(node* n, device& where) : loop_(n), body_(*n->facts->loop), where_(where) {
+  planned_loop(node* n, device& where) : body_holder_(n->facts->loop), body_(*body_holder_), where_(where) {
     for (std::size_t k = 0; k < body_.states.size(); ++k) {
       placeholders_.push_back(body_.states[k].get());
       next_.push_back(body_.next[k]);
@@ -108,7 +108,7 @@ class planned_loop {
     return n != nullptr;
   }
 
-  const node* loop_;
+  const std::shared_ptr<const loop_body> body_holder_;
   const loop_body& body_;
   device& where_;
   evaluation work_;
@@ -122,23 +122,22 @@ class planned_loop {
   std::string_view one_by_one_ = "nothing is computed";  ///< why, when it is one
 };
 
-/// Runs it.
-class repeated_run : private planned_loop {
+/// Planned once, then run for any states like those.
+class repeated_run final : private planned_loop, public kept_run {
  public:
-  /// `originals`: by operand, what the body has in its place when that is another node; or empty.
-  repeated_run(node* n, std::span<node* const> originals, const place& at) : planned_loop(n, device_of_states(n)) {
-    for (std::size_t k = body_.states.size(); k < originals.size(); ++k)
-      if (originals[k]) around_.push_back({originals[k], n->operands()[k]->values()});
-    for (std::size_t k = 0; k < body_.states.size(); ++k)
-      now_.push_back(reference<buffer>::share(n->operands()[k]->values()));
-    if (counts()) count_iterations(at);
-  }
-
-  void run(const options& how) {
+  /// `n`: an op::repeat whose operands have values. Makes ready its kernels.
+  repeated_run(node* n, const options& how, const place& at) : planned_loop(n, device_of_states(n)) {
+    if (counts()) add_counter(at);
     plan(how);
     options at_once = how;  // what runs often is worth waiting for
     at_once.compiling = compile_mode::sync;
     if (computes_) work_.prepare(at_once);
+  }
+
+  /// Runs it for the operands of `n`, whose body is this one. `originals`: by operand, what the body has in its place
+  /// when that is another node; or empty. body_.after then holds the states.
+  void run(node* n, std::span<node* const> originals) {
+    begin(n, originals);
     for (twin& t : twins_) {
       t.memory = copy_of(*now_[t.state]);
       if (!is_ours(t.state)) t.later = copy_of(*now_[t.state]);
@@ -157,7 +156,8 @@ class repeated_run : private planned_loop {
     for (; done < launches; ++done) step(nullptr);
     if (where_.has_streams()) current_stream(where_).close_point();
     now_.resize(body_.states.size());
-    body_.after = now_;
+    body_.after = std::move(now_);
+    forget_memory();
   }
 
  private:
@@ -184,12 +184,29 @@ class repeated_run : private planned_loop {
 
   static device& device_of_states(node* n) { return *n->operands()[0]->values()->owner; }
 
-  void count_iterations(const place& at) {
-    const std::int64_t zero = 0;
+  void begin(node* n, std::span<node* const> originals) {
+    loop_ = n;
+    around_.clear();
+    now_.clear();
+    for (std::size_t k = body_.states.size(); k < originals.size(); ++k)
+      if (originals[k]) around_.push_back({originals[k], n->operands()[k]->values()});
+    for (std::size_t k = 0; k < body_.states.size(); ++k)
+      now_.push_back(reference<buffer>::share(n->operands()[k]->values()));
+    if (placeholders_.size() == now_.size()) return;
+    const std::int64_t zero = 0;  // the iteration's number is one more state
     reference<buffer> memory(make_buffer(where_, sizeof zero));
     runtime::copy_from_host(*memory, &zero, sizeof zero);
     now_.push_back(std::move(memory));
-    add_counter(at);
+  }
+
+  /// Nothing of a run outlives it but its states.
+  void forget_memory() {
+    loop_ = nullptr;
+    now_.clear();
+    around_.clear();
+    for (twin& t : twins_) t.memory = t.later = {};
+    spare_ = {};
+    work_.forget_memory();
   }
 
   void step(runtime::launch_list* list, runtime::memory_use* list_use = nullptr) {
@@ -200,7 +217,9 @@ class repeated_run : private planned_loop {
     std::vector<reference<buffer>> after;
     for (const node_ref& n : next_) {
       const auto same = std::ranges::find(placeholders_, n.get());
+      const auto given = std::ranges::find(around_, n.get(), &std::pair<const node*, buffer*>::first);
       if (same != placeholders_.end()) after.push_back(now_[static_cast<std::size_t>(same - placeholders_.begin())]);
+      else if (given != around_.end()) after.push_back(reference<buffer>::share(given->second));
       else if (runtime::buffer* known = n->values()) after.push_back(reference<buffer>::share(known));
       else after.push_back(work_.memory_of(n.get()));
     }
@@ -244,6 +263,7 @@ class repeated_run : private planned_loop {
     return std::ranges::equal(now_, other, [](const auto& a, const buffer* b) { return a.get() == b; });
   }
 
+  const node* loop_ = nullptr;  ///< while it runs
   spare_memory spare_;
   std::vector<std::pair<const node*, buffer*>> around_;  ///< what originals stand for
   std::vector<reference<buffer>> now_;                   ///< by state
@@ -297,7 +317,7 @@ void run_opaque(std::span<node* const> roots, const options& how, const place& a
       if (!has_run(n.get())) run_lone_call(n.get(), how);
     } else {
       evaluate(n->operands(), at);
-      repeated_run(n.get(), {}, at).run(how);
+      repeated_run(n.get(), how, at).run(n.get(), {});
     }
   }
 }
@@ -311,13 +331,19 @@ std::string describe_repeat(node* n, const options& how) {
                      n->site.file, n->site.line, loop.describe());
 }
 
-std::vector<reference<buffer>> run_again(node* n, std::span<node* const> originals, const options& how,
-                                         const place& at) {
+std::vector<reference<buffer>> run_again(node* n, std::span<node* const> originals, std::unique_ptr<kept_run>& kept,
+                                         const options& how, const place& at) {
   if (n->code == op::launch) return n->facts->launch->run(*n);
   const auto alone = hold_opaque();  // results are handed over by what all replays share
   n->facts->loop->after.clear();
-  if (n->code == op::lone_call) run_lone_call(n, how);
-  else repeated_run(n, originals, at).run(how);
+  if (n->code == op::lone_call) {
+    run_lone_call(n, how);
+  } else {
+    std::unique_ptr<kept_run> own = std::move(kept);  // a run that fails leaves nothing to go on with
+    if (!own) own = std::make_unique<repeated_run>(n, how, at);
+    static_cast<repeated_run&>(*own).run(n, originals);
+    kept = std::move(own);
+  }
   return std::exchange(n->facts->loop->after, {});
 }
 

@@ -71,7 +71,8 @@ void multiply(F* f, const blas_product& p, std::int64_t j, const library_run& r,
   const Number* a = static_cast<const Number*>(r.inputs[0].data) + p.a.offset + j * p.a.next;
   const Number* b = static_cast<const Number*>(r.inputs[1].data) + p.b.offset + j * p.b.next;
   Number* c = static_cast<Number*>(r.outputs[0].data) + p.c.offset + j * p.c.next;
-  f(row_major, operation_on(p.a), operation_on(p.b), whole(p.n), whole(p.m), whole(p.k), alpha, a, whole(p.a.stride), b, whole(p.b.stride), beta, c, whole(p.c.stride));
+  f(row_major, operation_on(p.a), operation_on(p.b), whole(p.n), whole(p.m), whole(p.k), alpha, a,
+    whole(p.a.stride), b, whole(p.b.stride), beta, c, whole(p.c.stride));
 }
 
 void multiply(const blas_product& p, std::int64_t j, complex128 alpha, const library_run& r) {

@@ -20,7 +20,8 @@ struct cublas_context;
 using handle = cublas_context*;
 
 // cublasOperation_t, cublasGemmAlgo_t, cublasMath_t
-constexpr int no_transposition = 0, transposition = 1, conjugate_transposition = 2, any_algorithm = -1, full_precision_sums = 16;
+constexpr int no_transposition = 0, transposition = 1, conjugate_transposition = 2;
+constexpr int any_algorithm = -1, full_precision_sums = 16;
 
 template <class Integer>
 using gemm_function = int(handle, int trans_a, int trans_b, Integer m, Integer n, Integer k, const void* alpha,

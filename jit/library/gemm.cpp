@@ -1,6 +1,7 @@
 #include "jit/library/gemm.hpp"
 
 #include "jit/engine.hpp"
+#include "jit/loops.hpp"
 #include "runtime/backend.hpp"
 
 #include <fmt/format.h>
@@ -99,6 +100,7 @@ class gemm_call final : public library_call {
   node_ref absorb(node* result, const node* reader, std::size_t k) const override {
     product_end end = end_;
     node* addend = nullptr;
+    if (is_recording_body()) return {};
     if (current_options().math == math_mode::strict) return {};  // what it does is rounded once, not at each step
     if (reader->type != type_ || reader->extents != extents_ || !extend(end, extents_, *reader, k, addend)) return {};
     node* const n = result->operands()[0];
@@ -112,7 +114,7 @@ class gemm_call final : public library_call {
 
  private:
   bool lt_can(const product_end& end, const node& n) const {
-    if (where_ != runtime::device_kind::cuda || size_of(type_) > 4) return false;
+    if (where_ != runtime::device_kind::cuda) return false;
     const auto all = plan_products(layout_of(0, n.operands()[0]), layout_of(1, n.operands()[1]), result_);
     return cublaslt_can(all, end, type_, *n.owner);
   }

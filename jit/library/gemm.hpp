@@ -2,7 +2,7 @@
 // time. f32 accumulates in f32 (on cuda with TF32 factors when options ask for it), f16 and bf16, on cuda only, in f32.
 //
 // A product that a factor, an addend, a bias and a ramp follow, and nothing else reads, is one call: by the factor that
-// any BLAS takes; by what else there is with cuBLASLt, on cuda, for dtypes of 16 and 32 bits.
+// any BLAS takes; by what else there is with cuBLASLt, on cuda (of complex numbers, an addend alone).
 #pragma once
 
 #include "jit/library/call.hpp"

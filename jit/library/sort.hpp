@@ -26,6 +26,8 @@ struct sort_task {
 
 /// The cpu device's way, on its threads. Throws out_of_memory.
 void sort_on_host(const sort_task& t, library_run& r);
+/// The same where few elements of each row are kept, which takes no sort of the others; false: they are too many.
+bool select_on_host(const sort_task& t, library_run& r);
 /// With kernels: on a CUDA device, or emulated on the cpu device. `wide`: counts and positions of long rows are 64 bit
 /// numbers, as those of rows of billions of elements are anyway. Throws what compiling them does, and out_of_memory.
 void sort_by_kernels(const sort_task& t, library_run& r, bool wide = false);

@@ -164,6 +164,7 @@ class row_sorter {
 }  // namespace
 
 void sort_on_host(const sort_task& t, library_run& r) {
+  if (select_on_host(t, r)) return;
   with_key(size_of(t.type), [&]<class Key>(std::type_identity<Key>) {
     if (!t.positions) row_sorter<Key, no_position>(t).sort(r);
     else if (t.length <= std::int64_t{1} << 32) row_sorter<Key, std::uint32_t>(t).sort(r);

@@ -1,9 +1,6 @@
 // Starts the kernels of jit/device/radix_sort.cuh: one launch for rows that fit a block, else one for each digit and
-// two before them. They are a raw program, so that the cpu device can run them, too: tests need no GPU.
-#include "jit/library/sort.hpp"
-#include "jit/raw/emulated_module.hpp"
-#include "jit/raw/program.hpp"
-#include "runtime/backend.hpp"
+// two before them.
+#include "jit/library/sort_program.hpp"
 
 #include <fmt/format.h>
 
@@ -21,27 +18,8 @@ namespace {
 constexpr std::int64_t threads = 256, digits = 256;
 constexpr std::int64_t most_places = 1024;  ///< of sort_short_rows, in a block
 constexpr std::int64_t most_short = 256;    ///< elements of a row that it sorts
-constexpr std::int64_t most_blocks = 1 << 30;
 /// Counts of shorter rows leave room in 32 bits for what else is in a word of a block's progress.
 constexpr std::int64_t least_wide_counts = std::int64_t{1} << 27;
-
-/// Names of C++ types in the kernels, by size.
-const char* unsigned_name(std::size_t bytes) {
-  return bytes == 1   ? "unsigned char"
-         : bytes == 2 ? "unsigned short"
-         : bytes == 4 ? "unsigned int"
-                      : "unsigned long long";
-}
-
-/// `task` of the kernels.
-template <class Key>
-struct kernel_task {
-  const void* source;
-  void* values;
-  void* positions;
-  long long rows, length, kept;
-  key_order<Key> how;
-};
 
 /// `step` of the kernels.
 struct kernel_step {
@@ -49,30 +27,6 @@ struct kernel_step {
   const void* positions = nullptr;
   void* next_keys = nullptr;
   void* next_positions = nullptr;
-};
-
-class sort_program {
- public:
-  explicit sort_program(library_run& r)
-      : run_(r), program_(find_program({"radix_sort", std::string(device::radix_sort), {}, {}, {}})) {}
-
-  template <class... Arguments>
-  void launch(const std::string& kernel, std::int64_t blocks, const Arguments&... arguments) {
-    raw_entry& e = program_.entry(kernel, run_.where);
-    void* const list[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
-    if (const emulated_kernel* k = e.emulated.load(std::memory_order_acquire))
-      return k->module->launch(*k->function, {static_cast<std::uint32_t>(blocks)}, {threads}, 0, list, false, run_.at);
-    runtime::launch_shape shape;
-    shape.grid[0] = static_cast<std::uint32_t>(blocks);
-    shape.block[0] = threads;
-    e.code.load(std::memory_order_acquire)->launch(list, shape, false);
-  }
-
-  void want(std::vector<std::string> kernels) { program_.want(kernels); }
-
- private:
-  library_run& run_;
-  raw_program& program_;
 };
 
 template <class Key>
@@ -87,7 +41,7 @@ class kernel_sorter {
            t.kept,
            key_order<Key>::of(t.type, t.descending, t.positions != nullptr)},
         run_(r),
-        program_(r),
+        program_(r, "radix_sort", std::string(device::radix_sort)),
         wide_counts_(wide || t.length >= least_wide_counts),
         wide_positions_(wide || t.length > std::int64_t{1} << 32) {}
 
@@ -97,19 +51,17 @@ class kernel_sorter {
       const int places = static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(t_.length)));
       const std::int64_t rows_of_block = most_places / places;
       return program_.launch(fmt::format("sort_short_rows<{}>", key),
-                             blocks((t_.rows + rows_of_block - 1) / rows_of_block), t_, places);
+                             blocks_for((t_.rows + rows_of_block - 1) / rows_of_block), t_, places);
     }
     for (const std::int64_t items : {4, sizeof(Key) == 8 ? 8 : 16})
       if (t_.length <= threads * items)
-        return program_.launch(fmt::format("sort_rows<{}, {}>", key, items), blocks(t_.rows), t_);
+        return program_.launch(fmt::format("sort_rows<{}, {}>", key, items), blocks_for(t_.rows), t_);
     if (wide_counts_) sort_digits<std::uint64_t>();
     else sort_digits<std::uint32_t>();
   }
 
  private:
   static constexpr int passes = static_cast<int>(sizeof(Key));
-
-  static std::int64_t blocks(std::int64_t wanted) { return std::min(wanted, most_blocks); }
 
   /// Two buffers by turns, of which the last digit doesn't need the second. That one may be `own`, an output: the last
   /// digit reads the other one.
@@ -147,7 +99,7 @@ class kernel_sorter {
                                                  count, items, with_positions);
     program_.want({"clear_words", count_kernel, digit_kernel});
     const long long all_words = tickets + count_words;
-    program_.launch("clear_words", blocks((all_words + threads - 1) / threads), words, all_words);
+    program_.launch("clear_words", blocks_for((all_words + threads - 1) / threads), words, all_words);
     const long long part_length = 16 * tile, parts = (t_.length + part_length - 1) / part_length;
     program_.launch(count_kernel, t_.rows * parts, t_, counts, parts, part_length);
     const long long row_blocks = blocks_of_row;
@@ -168,6 +120,7 @@ class kernel_sorter {
 }  // namespace
 
 void sort_by_kernels(const sort_task& t, library_run& r, bool wide) {
+  if (!wide && is_selection(t)) return select_by_kernels(t, r);
   with_key(size_of(t.type), [&]<class Key>(std::type_identity<Key>) { kernel_sorter<Key>(t, r, wide).sort(); });
 }
 

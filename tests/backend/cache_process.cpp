@@ -199,7 +199,12 @@ TEST(cache_process, DISABLED_kernels) {
   }
   tell("new_compiles", stats().compiles - before);
   tell_counters();
-  if (const std::string file = asked("TEST_EXPORT"); !file.empty()) export_kernels(file);
+  if (const std::string file = asked("TEST_EXPORT"); !file.empty()) {
+    const std::string targets = asked("TEST_TARGETS");
+    if (targets == "several") export_kernels(file, {"sm_80", "sm_90", "compute_80", "x86-64-v2", "x86-64-v3"});
+    else if (targets == "oldest") export_kernels(file, {"compute_75", "x86-64"});
+    else export_kernels(file);
+  }
   if (!asked("TEST_MAPS").empty()) {
     std::ifstream maps("/proc/self/maps");
     const std::string text{std::istreambuf_iterator<char>(maps), {}};

@@ -29,6 +29,41 @@ TEST(cache_symptom, counters_are_right_at_each_step) {
   }
 }
 
+/// Views of 8 x 8 elements that lie in memory in different ways.
+std::vector<array> laid_out_differently() {
+  const array x = counting(f32, {8, 8, 8}).to_device();
+  std::vector<array> views{x(0),
+                           transpose(x(1)),
+                           x(all, 2),
+                           x(all, all, 3),
+                           broadcast_to(x(0, 0), {8, 8}),
+                           broadcast_to(x(0, 1)(all, newaxis), {8, 8}),
+                           broadcast_to(x(1, 1, 1), {8, 8})};
+  eval(x);
+  return views;
+}
+
+// mlx#2242's relatives: kernels for each combination of layouts.
+TEST(cache_symptom, an_expression_has_a_dozen_kernels_at_most) {
+  const std::vector<array> views = laid_out_differently();
+  std::vector<std::vector<float>> values;
+  for (const array& v : views) values.push_back((v + 0).to_vector<float>());
+  std::uint64_t kernels = 0;
+  for (std::size_t a = 0; a < views.size(); ++a)
+    for (std::size_t b = 0; b < views.size(); ++b) {
+      if (a == b) continue;  // one array read twice is another expression
+      const array y = (views[a] * 227 - views[b]) * (views[b] + views[a]);
+      const statistics s = counted([&] { eval(y); });
+      EXPECT_EQ(s.launches, 1u);
+      kernels += s.compiles + s.disk_hits;
+      const std::vector<float> got = y.to_vector<float>();
+      for (std::size_t k = 0; k < 64; ++k)
+        EXPECT_EQ(got[k], (values[a][k] * 227 - values[b][k]) * (values[b][k] + values[a][k])) << a << b << k;
+    }
+  EXPECT_LE(kernels, 12u);
+  EXPECT_GE(kernels, 6u) << "there are that many layouts to tell apart";
+}
+
 // mlx#3964, #3992: each new number was searched for among all that came before.
 TEST(cache_symptom, ten_thousand_numbers_make_one_kernel) {
   const array x = numbers(8);

@@ -109,6 +109,31 @@ TEST_F(compile_later, a_kernel_that_knows_less_of_the_layout_is_used_meanwhile) 
   }
 }
 
+TEST_F(compile_later, updates_in_place_have_substitutes) {
+  constexpr std::int64_t rows = 1024, columns = 2048;
+  array before = counting(f32, {rows, columns}).to_device(), x = counting(f32, {rows, columns}).to_device();
+  eval(before, x);
+  jit::current_options().layout = jit::layout_knowledge::unmerged;
+  before *= 3.25f;
+  eval(before);
+  jit::wait_for_background();
+  jit::current_options().layout = jit::layout_knowledge::all;
+  const std::uint64_t bytes = stats().bytes_in_use;
+  std::optional<jit::background_hold> held(std::in_place);
+  x *= 3.25f;
+  const statistics s = counted([&] { eval(x); });
+  EXPECT_EQ(s.substitutes, 1u);
+  EXPECT_EQ(s.compiles, 0u);
+  EXPECT_EQ(stats().bytes_in_use, bytes) << "still in place";
+  held.reset();
+  jit::wait_for_background();
+  x *= 3.25f;
+  EXPECT_EQ(counted([&] { eval(x); }).substitutes, 0u);
+  const std::vector<float> values = x.to_vector<float>();
+  for (std::size_t k = 0; k < values.size(); k += 4097)
+    EXPECT_EQ(values[k], static_cast<float>(k) * 3.25f * 3.25f) << k;
+}
+
 TEST_F(compile_later, wider_indices_are_used_meanwhile) {
   if (executor != "cuda") GTEST_SKIP() << "indices of host kernels are always wide";
   const array x = numbers(1000);

@@ -367,6 +367,34 @@ TEST_F(kept, a_bundle_serves_without_directory_and_compiler) {
   EXPECT_NE(more["device_error"].find("no compiler"), std::string::npos) << more.output;
 }
 
+class kept_bundle : public kept {
+ protected:
+  /// A process without a directory and a compiler finds all in the file.
+  void expect_served(const std::string& file) const {
+    const process_result r =
+        run({{"SINTER_CACHE", "memory"}, {"TEST_LOAD", file}, {"PATH", "/nowhere"}, {"TEST_KERNELS", "2"}});
+    ASSERT_TRUE(r.good()) << r.output;
+    EXPECT_EQ(r["right"], "1");
+    EXPECT_EQ(r.number("compiles"), 0u);
+    EXPECT_EQ(r.number("bundle_hits"), 2u);
+  }
+};
+
+TEST_F(kept_bundle, may_be_for_several_targets) {
+  const std::string several = scratch.path() + "/several.sinter", one = scratch.path() + "/one.sinter";
+  expect_run({{"TEST_KERNELS", "2"}, {"TEST_EXPORT", several}, {"TEST_TARGETS", "several"}}, 2);
+  expect_run({{"TEST_KERNELS", "2"}, {"TEST_EXPORT", one}}, 0);
+  EXPECT_GT(read_file(several).size(), read_file(one).size() * 3 / 2);
+  expect_served(several);
+}
+
+// gpuowl#31: code for newer machines than the one it met. PTX and the first x86-64 run on all that came after them.
+TEST_F(kept_bundle, for_older_machines_serves_this_one) {
+  const std::string file = scratch.path() + "/oldest.sinter";
+  expect_run({{"TEST_KERNELS", "2"}, {"TEST_EXPORT", file}, {"TEST_TARGETS", "oldest"}}, 2);
+  expect_served(file);
+}
+
 TEST_F(kept, a_read_only_directory_serves_without_a_compiler) {
   if (executor == "cuda") GTEST_SKIP() << "NVRTC can't be hidden: it is found in the system's places";
   expect_run({{"TEST_KERNELS", "2"}}, 2);

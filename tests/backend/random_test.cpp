@@ -15,7 +15,7 @@ array key() { return random::key(seed); }
 
 // ---- Bits ----
 
-// The block of counter 0 under key 0: Random123's first known answer.
+// Q01: the block of counter 0 under key 0 is Random123's first known answer (the others: tests/unit/philox_test.cpp).
 TEST(random, bits_are_philox_words) {
   EXPECT_TRUE(equals(random::bits(random::key(0), {4}),
                      std::vector<std::uint32_t>{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));

@@ -83,6 +83,75 @@ TEST(sorting, puts_nan_of_any_sign_after_all_numbers) {
   EXPECT_TRUE(equals(sort(x), std::vector<float>{-infinity, 1, infinity, not_a_number, not_a_number}));
 }
 
+TEST(sorting, finds_the_first_few_of_long_rows) {
+  struct row {
+    shape extents;
+    std::int64_t kept;
+  };
+  const row rows[] = {{{5000}, 1}, {{3, 5000}, 100}, {{40000}, 1024}, {{2, 300000}, 17}, {{1100, 4200}, 5},
+                      {{300000}, 2048}, {{70000}, 5000}};
+  std::uint32_t seed = 100;
+  for (const row& r : rows)
+    for (const dtype type : {f32, i64, u8, bf16}) {
+      if (r.extents.size() > 1000000 && type != f32) continue;
+      const host_array x = numbers_to_sort(type, r.extents, ++seed);
+      const int last = r.extents.rank() - 1;
+      for (const bool descending : {true, false}) {
+        const sorted_reference want = sorted_along(x, last, descending, r.kept);
+        const top_elements top =
+            topk(x.to_device(), r.kept, -1, descending ? sort_order::descending : sort_order::ascending);
+        EXPECT_TRUE(equals(top.values, want.values, {.signed_zeros = true})) << described(x, last, layout::evaluated);
+        EXPECT_TRUE(equals(top.indices, want.positions)) << described(x, last, layout::evaluated);
+      }
+    }
+}
+
+TEST(sorting, finds_the_first_of_equal_elements) {
+  host_array same(f32, {200000}), few(f32, {200000});
+  for (std::int64_t k = 0; k < same.size(); ++k) {
+    same.set(k, {3, 0});
+    few.set(k, {static_cast<long double>(k / 7 % 5), 0});
+  }
+  for (const host_array* x : {&same, &few})
+    for (const std::int64_t kept : {1, 1000, 2048}) {
+      const sorted_reference want = sorted_along(*x, 0, true, kept);
+      EXPECT_TRUE(equals(topk(x->to_device(), kept).indices, want.positions)) << kept;
+    }
+}
+
+TEST(sorting, partitions_at_any_element) {
+  for (const dtype type : {i32, f32, f64, u8, f16})
+    for (const std::int64_t kth : {0, 1, 50, 98, 99, -1, -100}) {
+      const host_array x = numbers_to_sort(type, {4, 100}, static_cast<std::uint32_t>(kth + 300));
+      const sorted_reference want = sorted_along(x, 1, false);
+      const array a = x.to_device();
+      const host_array values = from_device(partition(a, kth)), places = from_device(argpartition(a, kth));
+      const std::int64_t at = kth < 0 ? kth + 100 : kth;
+      const auto greater = [](value p, value q) {  // NaN is greater than all numbers
+        return std::isnan(q.re) ? false : std::isnan(p.re) || p.re > q.re;
+      };
+      for (std::int64_t row = 0; row < 4; ++row) {
+        std::vector<bool> seen(100);
+        const value pivot = want.values.get(row * 100 + at);
+        for (std::int64_t k = 0; k < 100; ++k) {
+          const auto from = static_cast<std::int64_t>(places.get(row * 100 + k).re);
+          ASSERT_TRUE(from >= 0 && from < 100 && !seen[static_cast<std::size_t>(from)]);
+          seen[static_cast<std::size_t>(from)] = true;
+          for (const value v : {values.get(row * 100 + k), x.get(row * 100 + from)}) {
+            EXPECT_FALSE(k <= at && greater(v, pivot)) << to_string(type) << kth;
+            EXPECT_FALSE(k >= at && greater(pivot, v)) << to_string(type) << kth;
+          }
+        }
+      }
+    }
+  const array x = arange(24).astype(f32);
+  EXPECT_EQ(to_string(partition(reshape(x, {4, 6}), 2, 0).extents()), "[4, 6]");
+  EXPECT_EQ(from_device(argpartition(zeros({0, 3}, f32), 1)).size(), 0);
+  EXPECT_THROW(partition(x, 24), shape_error);
+  EXPECT_THROW(argpartition(x, -25), shape_error);
+  EXPECT_THROW(partition(x.astype(c64), 1), type_error);
+}
+
 TEST(sorting, of_nothing_gives_nothing) {
   for (const shape& extents : {shape{0}, shape{3, 0}, shape{0, 3}}) {
     const array x = zeros(extents, f32);

@@ -11,7 +11,7 @@ using namespace sinter_test;
 using sinter::dtype;
 
 namespace sinter::jit::device {
-extern const std::string_view radix_sort;
+extern const std::string_view radix_select, radix_sort;
 }
 
 namespace {
@@ -57,6 +57,18 @@ class sort_kernels : public testing::Test {
     if (sinter::jit::host_compiler().empty()) GTEST_SKIP() << "there is no C++ compiler to emulate kernels with";
     // All at once: an emulation that gets one more kernel is compiled anew.
     sinter::jit::find_program({"radix_sort", std::string(sinter::jit::device::radix_sort), {}, {}, {}}).want(kernels());
+    sinter::jit::find_program({"radix_select", selecting_text(), {}, {}, {}}).want(selecting_kernels());
+  }
+
+  static std::string selecting_text() {
+    return std::string(sinter::jit::device::radix_sort) + std::string(sinter::jit::device::radix_select);
+  }
+  static std::vector<std::string> selecting_kernels() {
+    std::vector<std::string> all{"begin_selection"};
+    for (const std::string key : {"unsigned char", "unsigned short", "unsigned int", "unsigned long long"})
+      for (const char* kernel : {"narrow_selection<", "collect_selection<", "sort_selection<", "select_rows<"})
+        all.push_back(kernel + key + ">");
+    return all;
   }
 
   static std::vector<std::string> kernels() {
@@ -124,6 +136,39 @@ TEST_F(sort_kernels, keep_the_first_ones) {
   check(dtype::f32, {.rows = 2, .length = 9000, .positions = false, .kept = 8999});
 }
 
+/// Rows that a block each selects from, and longer ones, which many share.
+constexpr std::int64_t short_row = 5000, long_row = 50000;
+
+TEST_F(sort_kernels, select_the_first_few_of_long_rows) {
+  for (const std::int64_t n : {short_row, long_row})
+    for (const std::int64_t kept : {1, 2, 100, 1024, 2048})
+      check(dtype::f32, {.rows = 2, .length = n, .descending = kept != 2, .kept = kept});
+  for (dtype type : {dtype::boolean, dtype::i8, dtype::u8, dtype::i16, dtype::f16, dtype::bf16, dtype::i32, dtype::u32,
+                     dtype::i64, dtype::u64, dtype::f64})
+    for (const std::int64_t n : {short_row, long_row}) {
+      check(type, {.rows = 2, .length = n, .descending = true, .kept = 37});
+      check(type, {.rows = 1, .length = n, .kept = 500});
+    }
+  check(dtype::f32, {.rows = 2, .length = long_row, .positions = false, .kept = 77});
+  check(dtype::i32, {.rows = 2, .length = long_row, .values = false, .kept = 77});
+}
+
+TEST_F(sort_kernels, select_the_first_of_equal_numbers) {
+  for (const std::int64_t n : {short_row, long_row}) {
+    host_array same(dtype::i32, {1, n}), two = same, backwards = same, ends = same;
+    for (std::int64_t k = 0; k < n; ++k) {
+      same.set(k, {7, 0});
+      two.set(k, {static_cast<long double>(k % 3 == 1), 0});
+      backwards.set(k, {static_cast<long double>(-k / 100), 0});
+      ends.set(k, {k > n - 300 ? 1.0L : 0.0L, 0});
+    }
+    for (const host_array* x : {&same, &two, &backwards, &ends})
+      for (const bool descending : {false, true})
+        for (const std::int64_t kept : {1, 250, 1500})
+          check(dtype::i32, {.rows = 1, .length = n, .descending = descending, .kept = kept}, *x);
+  }
+}
+
 TEST_F(sort_kernels, sort_equal_and_ordered_numbers) {
   host_array same(dtype::i32, {1, 10000}), ordered = same, backwards = same;
   for (std::int64_t k = 0; k < same.size(); ++k) {
@@ -147,6 +192,22 @@ TEST(sort_kernels_for_cuda, compile) {
                                          "sort_digit<unsigned char, unsigned long long, unsigned long long, 8, false>",
                                          "sort_rows<unsigned long long, 8>",
                                          "sort_short_rows<unsigned short>"};
+  const sinter::jit::compiled_program made = sinter::jit::compile_cuda_program(r, kernels);
+  EXPECT_FALSE(made.code.empty());
+  EXPECT_EQ(made.log, "");
+  EXPECT_EQ(made.symbols.size(), kernels.size());
+}
+
+TEST(sort_kernels_for_cuda, compile_what_selects) {
+  std::string why;
+  if (sinter::jit::nvrtc_version(&why).empty()) GTEST_SKIP() << why;
+  sinter::jit::compile_request r;
+  r.name = "radix_select";
+  r.source = std::string(sinter::jit::device::radix_sort) + std::string(sinter::jit::device::radix_select);
+  r.target = "sm_90";
+  const std::vector<std::string> kernels{"begin_selection", "narrow_selection<unsigned char>",
+                                         "collect_selection<unsigned short>", "sort_selection<unsigned long long>",
+                                         "select_rows<unsigned int>", "select_rows<unsigned long long>"};
   const sinter::jit::compiled_program made = sinter::jit::compile_cuda_program(r, kernels);
   EXPECT_FALSE(made.code.empty());
   EXPECT_EQ(made.log, "");
