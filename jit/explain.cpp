@@ -35,10 +35,19 @@ std::string describe_group(const group& g, std::size_t number, const lowered& l)
   return text;
 }
 
+std::string describe_tiles(const kernel& k) {
+  std::string text;
+  for (std::size_t t = k.tiles.size(); t-- > 0;)
+    text += fmt::format("{}{}", text.empty() ? "tiles of " : " x ", k.tiles[t].extent);
+  const auto staged = std::ranges::count_if(k.accesses, [](const access& a) { return a.staged != access::alone; });
+  return fmt::format("{} elements; {} transposed operand(s) go through shared memory\n", text, staged);
+}
+
 /// Which threads run a kernel's loops, and what they do about memory.
 std::string describe_loops(const lowered& l) {
   const kernel& k = l.ir;
   if (k.over == distribution::elements) return "";
+  if (k.over == distribution::tiles) return describe_tiles(k);
   int loops = 0, depth = 0;
   for (const inst& i : k.body) {
     loops += i.code == op::loop && depth == 0;

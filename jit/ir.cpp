@@ -18,6 +18,7 @@ void kernel::clear() {
   dims.clear();
   loops.clear();
   staged.clear();
+  tiles.clear();
   stepped.clear();
   calls.clear();
   iterations.clear();
@@ -102,8 +103,9 @@ class verifier {
       expect_table(a.near == access::alone || (a.near < k.accesses.size() && k.accesses[a.near].form == a.form),
                    "an access near one of another form");
     }
+    const std::size_t staged = k.over == distribution::tiles ? k.tiles.size() : k.staged.size();
     for (const access& a : k.accesses)
-      expect_table(a.staged == access::alone || a.staged < k.staged.size(), "an access to rows that aren't staged");
+      expect_table(a.staged == access::alone || a.staged < staged, "an access to rows that aren't staged");
     for (const staged_rows& r : k.staged)
       expect_table(is_parameter(r.pointer, parameter_kind::input) && r.pitch > 0, "staged rows without pointer or pitch");
     for (const loop_dims& l : k.loops) {
@@ -126,7 +128,9 @@ class verifier {
   void check_distribution() const {
     const kernel& k = kernel_;
     const bool shared = k.over == distribution::rows || k.over == distribution::columns;
-    expect_table(shared || k.over == distribution::elements || k.over == distribution::steps, "no such distribution");
+    expect_table(shared || k.over == distribution::elements || k.over == distribution::steps ||
+                     k.over == distribution::tiles, "no such distribution");
+    check_tiles();
     expect_table((k.over == distribution::steps) == (k.steps > 0), "iterations belong to windows");
     for (const step_access& a : k.stepped) expect_table(a.access < k.accesses.size(), "a state's access");
     expect_table(!shared || std::ranges::any_of(k.loops, [](const loop_dims& l) { return l.serial == 0; }),
@@ -136,6 +140,16 @@ class verifier {
     expect_table(std::has_single_bit(k.lanes) && k.lanes <= 32, "lanes are a power of two");
     expect_table(k.threads >= 32 && k.threads <= 1024 && k.threads % 32 == 0, "threads come in whole warps");
     expect_table(k.origins.size() == (k.loops.empty() ? 0 : k.body.size()), "an origin for each instruction");
+  }
+
+  void check_tiles() const {
+    const kernel& k = kernel_;
+    expect_table((k.over == distribution::tiles) == (k.tiles.size() > 0), "tiled dims belong to tiles");
+    for (std::size_t t = 0; t < k.tiles.size(); ++t) {
+      const bool in_order = t == 0 ? k.tiles[t].dim + 1 == k.domain_rank : k.tiles[t].dim < k.tiles[t - 1].dim;
+      expect_table(in_order && std::has_single_bit(k.tiles[t].extent), "a tile's dims");
+    }
+    expect_table(k.tiles.empty() || (k.loops.empty() && k.tiles[0].extent >= k.lanes), "tiles of kernels with loops");
   }
 
   /// Which operand is a loop; -1 for none.

@@ -36,11 +36,12 @@ bool has_options(const kernel& k) {
 /// Whether a kernel may be one part of several, however small: parts have blocks of one size, and no pieces to wait
 /// for.
 bool can_be_part(const kernel& k) {
+  if (k.over == distribution::tiles) return false;
   return k.over == distribution::elements || (k.split == 0 && k.threads == 256 && k.staged.empty());
 }
 
 bool is_large(const group& g, const lowered& l) {
-  if (l.ir.over == distribution::elements) return g.domain().size() > most_elements_beside_others;
+  if (l.ir.loops.empty()) return g.domain().size() > most_elements_beside_others;
   return l.numbers.blocks > most_blocks_beside_others || l.numbers.cost > most_cost_beside_others;
 }
 

@@ -54,6 +54,8 @@ std::vector<golden_case> cases() {
       {"row_gather", [] { array w = floats({50, 64}); return std::vector{w(array{3, -1, 7}, all) * 0.5}; }},
       {"appended_rows", appended_rows},
       {"transposed_sum", [] { array a = floats({32, 48}), b = floats({48, 32}); return std::vector{a + transpose(b)}; }},
+      {"large_transposed_sum", [] { array a = floats({500, 700}), b = floats({700, 500}); return std::vector{a + transpose(b)}; }},
+      {"large_permutations", [] { array a = floats({70, 80, 90}), b = floats({80, 90, 70}), c = floats({90, 70, 80}); return std::vector{transpose(a, {2, 0, 1}) * c + transpose(b, {1, 2, 0})}; }},
       {"heat_step", [] { array u = floats({34, 50}); array m = u(range(1, -1), range(1, -1)); return std::vector{m + 0.1 * (u(range(2, end), range(1, -1)) + u(range(0, -2), range(1, -1)) + u(range(1, -1), range(2, end)) + u(range(1, -1), range(0, -2)) - 4 * m)}; }},
       {"permuted_rank_4", [] { array a = floats({3, 4, 5, 6}); return std::vector{transpose(a, {2, 0, 3, 1}) + 1}; }},
       {"reshaped_slice", [] { array a = floats({8, 9}); return std::vector{reshape(a(range(1, 7), range(0, 8)), {3, 16}) * 2}; }},
