@@ -258,7 +258,7 @@ void lowering::distribute_columns(const loop_facts& f) {
   const std::int64_t inner = final_extents_[k.domain_rank - 1], rows = f.elements / std::max<std::int64_t>(inner, 1);
   const std::int64_t vectors = up(inner, k.lanes), trips = f.inner * f.outer;
   std::int64_t down = 1;
-  if (f.scans) return distribute_column_scans(rows, inner);
+  if (f.scans) return distribute_column_scans(f, rows, inner);
   while (rows * vectors * down < threads_to_fill && down * 4 < trips && down < threads_of_block / least_columns) down *= 2;
   const std::int64_t across = std::min(threads_of_block / down, power_of_two(vectors));
   down = threads_of_block / across;
@@ -272,9 +272,44 @@ void lowering::distribute_columns(const loop_facts& f) {
   if (split) write_pieces(pieces, 1, f.elements, blocks, f.accumulator_bytes);
 }
 
-/// A thread a column, so that what counts is to have many: single columns and small blocks where there are few.
-void lowering::distribute_column_scans(std::int64_t rows, std::int64_t inner) {
+/// Whether a loop does nothing but what can be done row by row between scans.
+bool lowering::scans_only(const loop_facts& f) const {
+  const kernel& k = out_->ir;
+  const auto loops = std::ranges::count_if(k.body, [](const inst& i) { return i.code == op::loop; });
+  const bool atomics = std::ranges::any_of(k.body, [](const inst& i) { return i.code == op::atomic; });
+  return !f.stages && !f.reduces && loops == 1 && f.one_dim && k.checks.empty() && k.calls.empty() && !atomics;
+}
+
+/// Tiles of rows, which look up what those above them have found: true when there are too few columns for a thread each.
+bool lowering::tile_column_scans(const loop_facts& f, std::int64_t rows, std::int64_t inner) {
+  constexpr std::int64_t rows_a_thread = 8, least_threads = 128;
   kernel& k = out_->ir;
+  const std::uint8_t wanted = k.lanes;
+  while (k.lanes > 1 && k.lanes * f.widest_scan > 16) k.lanes /= 2;
+  const std::int64_t vectors = up(inner, k.lanes), across = std::min(threads_of_warp, power_of_two(vectors));
+  std::int64_t threads = threads_of_scan;
+  while (threads > least_threads && threads / across * rows_a_thread >= 2 * f.inner) threads /= 2;
+  const std::int64_t down = threads / across, tiles = up(f.inner, down * rows_a_thread);
+  const bool fixed_order = how_->deterministic && f.scans_floats && tiles > 1;
+  if (rows * vectors >= 2 * threads_to_fill || f.inner < 4 * rows_a_thread || fixed_order || !scans_only(f)) {
+    k.lanes = wanted;
+    return false;
+  }
+  k.threads = static_cast<std::uint16_t>(threads);
+  k.kept = rows_a_thread;
+  write_team(across, down);
+  const std::int64_t width = across * k.lanes, chains = rows * up(inner, width), scans = scans_of_body();
+  out_->numbers.blocks = std::min(chains * tiles, threads_scanning / threads);
+  const std::int64_t flags = scans * chains * tiles * up(width, 32);
+  write_pieces(tiles, 1, chains, 4 + up(flags, 4) * 4,
+               2 * most_bytes_of_accumulator * static_cast<std::size_t>(scans * width));
+  return true;
+}
+
+/// Else a thread a column, so that what counts is to have many: single columns and small blocks where there are few.
+void lowering::distribute_column_scans(const loop_facts& f, std::int64_t rows, std::int64_t inner) {
+  kernel& k = out_->ir;
+  if (tile_column_scans(f, rows, inner)) return;
   if (rows * inner < threads_to_fill * k.lanes) k.lanes = 1;
   const std::int64_t vectors = up(inner, k.lanes);
   std::int64_t across = threads_of_block;

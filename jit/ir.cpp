@@ -136,7 +136,8 @@ class verifier {
     expect_table(!shared || std::ranges::any_of(k.loops, [](const loop_dims& l) { return l.serial == 0; }),
                  "no loops to distribute");
     expect_table(k.split == 0 || (k.split == 1 && shared), "split loops belong to teams of threads");
-    expect_table(k.kept == 0 || k.over == distribution::rows, "only rows are kept");
+    expect_table(k.kept == 0 || k.over == distribution::rows || (k.over == distribution::columns && k.split == 1),
+                 "only rows are kept, or rows of tiles");
     expect_table(std::has_single_bit(k.lanes) && k.lanes <= 32, "lanes are a power of two");
     expect_table(k.threads >= 32 && k.threads <= 1024 && k.threads % 32 == 0, "threads come in whole warps");
     expect_table(k.origins.size() == (k.loops.empty() ? 0 : k.body.size()), "an origin for each instruction");

@@ -258,7 +258,9 @@ class lowering {
   void distribute_scans(const loop_facts& f);
   std::int64_t scans_of_body() const;
   void distribute_columns(const loop_facts& f);
-  void distribute_column_scans(std::int64_t rows, std::int64_t inner);
+  void distribute_column_scans(const loop_facts& f, std::int64_t rows, std::int64_t inner);
+  bool tile_column_scans(const loop_facts& f, std::int64_t rows, std::int64_t inner);
+  bool scans_only(const loop_facts& f) const;
   void distribute_on_host(const loop_facts& f);
   void write_team(std::int64_t across, std::int64_t down);
   void write_pieces(std::int64_t down, std::int64_t across, std::int64_t elements, std::int64_t tickets,

@@ -11,7 +11,7 @@
 
 namespace sinter::jit {
 
-row_emitter::scan_plan row_emitter::plan_scans(const loop& l) {
+team_emitter::scan_plan team_emitter::plan_scans(const loop& l) {
   SINTER_CHECK(nest_.dims(l).count == 1);
   scan_plan plan{needed_in(l), {{}}, packed_loads(l)};
   for (std::uint32_t v = l.begin + 1; v < l.end; ++v) {
@@ -23,7 +23,7 @@ row_emitter::scan_plan row_emitter::plan_scans(const loop& l) {
   return plan;
 }
 
-void row_emitter::find_scan_arrays(const loop& l, const scan_plan& plan) {
+void team_emitter::find_scan_arrays(const loop& l, const scan_plan& plan) {
   constexpr std::size_t nowhere = ~std::size_t{0};
   std::vector<std::size_t> segment_of(k_.body.size(), nowhere);
   std::size_t now = 0;

@@ -90,8 +90,8 @@ class tile_emitter : public element_emitter {
   /// An element's place in shared memory, from its coordinates in the tile.
   std::string place(std::uint32_t v) const {
     const std::vector<std::int64_t> pitches = tile_pitches(k_, size_of(k_.body[v].type));
-    std::string text = "c0";
-    for (std::size_t t = 1; t < k_.tiles.size(); ++t) text = fmt::format("c{} * {} + {}", t, pitches[t], text);
+    std::string text = "x0";
+    for (std::size_t t = 1; t < k_.tiles.size(); ++t) text = fmt::format("x{} * {} + {}", t, pitches[t], text);
     return text;
   }
 
@@ -100,7 +100,7 @@ class tile_emitter : public element_emitter {
     return w_.block("for (int turn = 0; turn < {}; ++turn)", turns(lanes));
   }
 
-  /// Coordinates c0, ... of a thread's element of this turn, those along tiled dim `fastest` neighbours'.
+  /// Coordinates x0, ... of a thread's element of this turn, those along tiled dim `fastest` neighbours'.
   void find_coordinates(std::size_t fastest, int lanes) {
     std::string at = fmt::format("(int)threadIdx.x + turn * {}", threads);
     if (lanes > 1) at = fmt::format("({}) * {}", at, lanes);
@@ -113,7 +113,7 @@ class tile_emitter : public element_emitter {
     for (const std::size_t t : order) {
       const std::string from = shift == 0 ? "at" : fmt::format("at >> {}", shift);
       const bool last = t == order.back();
-      list += last ? fmt::format("c{} = {};", t, from) : fmt::format("c{} = {} & {}, ", t, from, k_.tiles[t].extent - 1);
+      list += last ? fmt::format("x{} = {};", t, from) : fmt::format("x{} = {} & {}, ", t, from, k_.tiles[t].extent - 1);
       shift += std::countr_zero(k_.tiles[t].extent);
     }
     w_.line("const int {}", list);
@@ -124,7 +124,7 @@ class tile_emitter : public element_emitter {
     std::string list;
     for (std::size_t t = 0; t < k_.tiles.size(); ++t) {
       const std::uint32_t d = k_.tiles[t].dim;
-      list += fmt::format("{}{} = begin{} + c{}", t ? ", " : "", t ? names_.dim(d) : inner, d, t);
+      list += fmt::format("{}{} = begin{} + x{}", t ? ", " : "", t ? names_.dim(d) : inner, d, t);
     }
     w_.line("const {} {};", index_type(), list);
   }
@@ -204,7 +204,7 @@ class tile_emitter : public element_emitter {
     const auto each = each_turn(1);
     find_coordinates(k_.accesses[x.attr].staged, 1);
     find_element("i");
-    w_.line("some{}[turn] = {}();", v, stored_type(v));
+    w_.line("some{}[turn] = {{}};", v);
     const auto there = w_.block("if ({})", is_inside("i"));
     address_statements(v);
     const std::string when = x.arg[0] == value::none ? "" : fmt::format("if ({}) ", names_.value(x.arg[0]));
