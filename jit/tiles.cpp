@@ -121,7 +121,17 @@ void lowering::choose_tiles() {
       a.staged = fits ? static_cast<std::uint32_t>(
                             std::ranges::find(k.tiles, a.staged, &tiled_dim::dim) - k.tiles.begin())
                       : access::alone;
-  if (fits) k.over = distribution::tiles;
+  if (!fits) return;
+  k.over = distribution::tiles;
+  // Vectors that begin anywhere would be moved element by element, a thread's neighbours at a time: those of a warp had
+  // better be neighbours.
+  for (std::uint32_t a = 0; a < k.accesses.size(); ++a) {
+    const form& f = k.forms[k.accesses[a].form];
+    const bool unit = std::any_of(k.terms.begin() + f.first, k.terms.begin() + f.first + f.count, [&](const term& t) {
+      return t.atom == inner && t.coefficient == term::unit;
+    });
+    if (unit && !out_->pointers[a].aligned_steps) k.lanes = 1;
+  }
 }
 
 /// Extents of tiles: about equal, but no larger than the domain; false when shared memory has no room for them.
@@ -138,7 +148,7 @@ bool lowering::fit_tiles() {
   }
   const auto covered = [&](const tiled_dim& t, std::int64_t extent) { return up(final_extents_[t.dim], extent) * extent; };
   for (tiled_dim& t : k.tiles)
-    while (t.extent > least_side && covered(t, t.extent / 2) * 8 < covered(t, t.extent) * 7) t.extent /= 2;
+    while (t.extent > least_side && tile_volume(k) > least_volume && covered(t, t.extent / 2) * 8 < covered(t, t.extent) * 7) t.extent /= 2;
   const auto blocks = [&] {
     std::int64_t count = out_->numbers.rows * out_->numbers.inner;
     for (const tiled_dim& t : k.tiles) count = count / final_extents_[t.dim] * up(final_extents_[t.dim], t.extent);

@@ -129,8 +129,11 @@ class tile_emitter : public element_emitter {
     w_.line("const {} {};", index_type(), list);
   }
 
-  std::string is_inside(const std::string& inner) const {
-    std::string text = volume_ % threads == 0 ? "" : fmt::format("at < {} && ", volume_);
+  /// Whether some turn has more threads than elements.
+  bool has_idle(int lanes) const { return volume_ % (threads * lanes) != 0; }
+
+  std::string is_inside(const std::string& inner, int lanes) const {
+    std::string text = has_idle(lanes) ? fmt::format("at < {} && ", volume_) : "";
     for (std::size_t t = 0; t < k_.tiles.size(); ++t) {
       const std::uint32_t d = k_.tiles[t].dim;
       text += fmt::format("{}{} < {}", t ? " && " : "", t ? names_.dim(d) : inner, extent(d));
@@ -205,7 +208,7 @@ class tile_emitter : public element_emitter {
     find_coordinates(k_.accesses[x.attr].staged, 1);
     find_element("i");
     w_.line("some{}[turn] = {{}};", v);
-    const auto there = w_.block("if ({})", is_inside("i"));
+    const auto there = w_.block("if ({})", is_inside("i", 1));
     address_statements(v);
     const std::string when = x.arg[0] == value::none ? "" : fmt::format("if ({}) ", names_.value(x.arg[0]));
     w_.line("{}some{}[turn] = {};", when, v, address(x.attr, "i"));
@@ -214,7 +217,7 @@ class tile_emitter : public element_emitter {
   void put(std::uint32_t v) {
     const auto each = each_turn(1);
     find_coordinates(k_.accesses[k_.body[v].attr].staged, 1);
-    const std::string when = volume_ % threads == 0 ? "" : fmt::format("if (at < {}) ", volume_);
+    const std::string when = has_idle(1) ? fmt::format("if (at < {}) ", volume_) : "";
     w_.line("{}shared{}[{}] = some{}[turn];", when, v, place(v), v);
   }
 
@@ -226,7 +229,7 @@ class tile_emitter : public element_emitter {
     const auto each = each_turn(lanes_);
     find_coordinates(0, lanes_);
     find_element("first");
-    const auto there = w_.block("if ({} && {})", is_inside("first"), has_whole_vector());
+    const auto there = w_.block("if ({} && {})", is_inside("first", lanes_), has_whole_vector());
     for (std::uint32_t v = 0; v < k_.body.size(); ++v)
       if (early_[v]) w_.line("whole{}[turn] = {};", k_.body[v].attr, pack_load(v));
   }
@@ -235,7 +238,7 @@ class tile_emitter : public element_emitter {
     const auto each = each_turn(lanes_);
     find_coordinates(0, lanes_);
     find_element("first");
-    const auto there = w_.block("if ({})", is_inside("first"));
+    const auto there = w_.block("if ({})", is_inside("first", lanes_));
     instructions(placement::row);
     cuda_row();
   }
@@ -245,7 +248,7 @@ class tile_emitter : public element_emitter {
     const auto each = each_turn(1);
     find_coordinates(k_.accesses[x.attr].staged, 1);
     find_element("i");
-    const auto there = w_.block("if ({})", is_inside("i"));
+    const auto there = w_.block("if ({})", is_inside("i", 1));
     address_statements(v);
     const std::string when = x.arg[1] == value::none ? "" : fmt::format("if ({}) ", names_.value(x.arg[1]));
     w_.line("{}{} = shared{}[{}];", when, address(x.attr, "i"), v, place(v));
