@@ -36,6 +36,7 @@ std::string describe_group(const group& g, std::size_t number, const lowered& l)
 }
 
 std::string describe_tiles(const kernel& k) {
+  if (k.tiles.size() == 1) return fmt::format("rows in strips of {} elements, for transposed operands\n", k.tiles[0].extent);
   std::string text;
   for (std::size_t t = k.tiles.size(); t-- > 0;)
     text += fmt::format("{}{}", text.empty() ? "tiles of " : " x ", k.tiles[t].extent);

@@ -247,6 +247,7 @@ class lowering {
   void find_counted(std::vector<bool>& counted) const;
   std::uint32_t fastest_dim(std::uint32_t access_number) const;
   bool fit_tiles();
+  void take_strips();
 
   // distribute.cpp: threads for loops
   struct loop_facts;

@@ -169,42 +169,49 @@ void element_emitter::host_kernel(std::string_view declared, const std::string& 
   instructions(placement::once);
   if (!has_rows()) {
     w_.line("(void)row_begin, (void)row_end;");
-    return host_row();
+    return host_row("begin", "end");
   }
+  if (k_.over != distribution::tiles) return host_rows("begin", "end");
+  const auto strips = w_.block("for (long long strip = begin; strip < end; strip += {})", k_.tiles[0].extent);
+  w_.line("const long long strip_end = strip + {0} < end ? strip + {0} : end;", k_.tiles[0].extent);
+  host_rows("strip", "strip_end");
+}
+
+void element_emitter::host_rows(const std::string& begin, const std::string& end) {
   const auto rows = w_.block("for (long long row = row_begin; row < row_end; ++row)");
   find_row();
   instructions(placement::row);
-  host_row();
+  host_row(begin, end);
 }
 
-void element_emitter::host_row() {
+void element_emitter::host_row(const std::string& begin, const std::string& end) {
   // Fault records, atomics and user code may hold what a vector loop can't.
   const bool shared = !k_.checks.empty() ||
                       std::ranges::any_of(k_.body, [](const inst& x) { return x.code == op::atomic; });
-  if (!shared && k_.calls.empty() && k_.loops.empty() && draws_words(k_)) return host_quads();
+  if (!shared && k_.calls.empty() && k_.loops.empty() && draws_words(k_)) return host_quads(begin, end);
   if (!shared && k_.calls.empty()) w_.line("#pragma omp simd");
   else if (!shared) w_.line("#pragma GCC ivdep");
-  const auto loop = w_.block("for (long long i = begin; i < end; ++i)");
+  const auto loop = w_.block("for (long long i = {}; i < {}; ++i)", begin, end);
   instructions(placement::element);
 }
 
 /// Four neighbours at a time, which share a block of random words: the compiler makes it once, for many fours at
 /// once. Those before the first four and after the last are taken one by one.
-void element_emitter::host_quads() {
+void element_emitter::host_quads(const std::string& begin, const std::string& end) {
   {
     const auto element = w_.definition("const auto element = [&](const long long i) __attribute__((always_inline))");
     instructions(placement::element);
   }
-  w_.line("const long long first = (begin + 3) / 4, last = end / 4;");
+  w_.line("const long long first = ({} + 3) / 4, last = {} / 4;", begin, end);
   w_.line("#pragma omp simd");
   {
     const auto fours = w_.block("for (long long four = first; four < last; ++four)");
     w_.line("#pragma GCC unroll 4");
     w_.line("for (int k = 0; k < 4; ++k) element(four << 2 | k);");
   }
-  const auto rest = w_.block("for (long long i = begin; i < end; ++i)");
+  const auto rest = w_.block("for (long long i = {}; i < {}; ++i)", begin, end);
   w_.line("if (i == first * 4 && first < last) i = last * 4;");
-  w_.line("if (i < end) element(i);");
+  w_.line("if (i < {}) element(i);", end);
 }
 
 // ---- both ----

@@ -1,4 +1,5 @@
-// distribution::elements: threads take elements of the domain, on cuda several neighbours each.
+// distribution::elements: threads take elements of the domain, on cuda several neighbours each. On the host also
+// distribution::tiles: of each row a strip at a time.
 #pragma once
 
 #include "jit/codegen/emitters.hpp"
@@ -52,8 +53,9 @@ class element_emitter : public kernel_emitter {
   void load_beside(const inst& x);
   void rows_in_all();
   void host_kernel(std::string_view declared, const std::string& name);
-  void host_row();
-  void host_quads();
+  void host_rows(const std::string& begin, const std::string& end);
+  void host_row(const std::string& begin, const std::string& end);
+  void host_quads(const std::string& begin, const std::string& end);
 };
 
 }  // namespace sinter::jit

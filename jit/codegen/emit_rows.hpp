@@ -51,7 +51,8 @@ class row_emitter : public team_emitter {
   void scan_loop(const loop& l);
   void scan_between(std::uint32_t v);
   void scan_segment(const loop& l, const scan_plan& plan, std::size_t which);
-  void load_chunk(const loop& l, const scan_plan& plan);
+  void find_chunk(const loop& l, int count);
+  void load_chunks(const loop& l, const scan_plan& plan, int count);
   void tiles_body();
   void tile_statements();
   void bring_near(const loop& l, std::uint32_t v);

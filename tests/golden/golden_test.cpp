@@ -71,6 +71,7 @@ std::vector<golden_case> cases() {
       {"full_sum", [] { array a = floats({40000}); return std::vector{sum(a)}; }},
       {"running_sums", [] { array a = floats({60000}); return std::vector{cumsum(a)}; }},
       {"running_column_sums", [] { array a = floats({600, 70}), b = floats({70}); return std::vector{cumsum(a * b, 0) / b}; }},
+      {"running_row_sums", [] { array a = floats({3000, 700}); return std::vector{cumsum(a, 1)}; }},
       {"short_row_norms", [] { array a = floats({40000, 6}); return std::vector{norm(a, 2, 1)}; }},
       {"rows_of_three", [] { array a = floats({1 << 20, 3}); return std::vector{sqrt(sum(square(a), 1))}; }},
       {"string_reduction", [] { const reduction k{"l2", "T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0"}; array a = floats({20, 30}); return std::vector{k(a, 1)}; }},
