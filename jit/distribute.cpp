@@ -282,10 +282,13 @@ bool lowering::scans_only(const loop_facts& f) const {
 
 /// Tiles of rows, which look up what those above them have found: true when there are too few columns for a thread each.
 bool lowering::tile_column_scans(const loop_facts& f, std::int64_t rows, std::int64_t inner) {
-  constexpr std::int64_t rows_a_thread = 8, least_threads = 128;
+  // A thread has one column, or as many as make four bytes: what it keeps of several fits into registers only with few
+  // rows of each.
+  constexpr std::int64_t bytes_of_lanes = 4, bytes_of_column = 64, least_threads = 128;
   kernel& k = out_->ir;
   const std::uint8_t wanted = k.lanes;
-  while (k.lanes > 1 && k.lanes * f.widest_scan > 16) k.lanes /= 2;
+  while (k.lanes > 1 && k.lanes * f.widest > bytes_of_lanes) k.lanes /= 2;
+  const std::int64_t rows_a_thread = std::max<std::int64_t>(bytes_of_column / (k.lanes * f.widest_scan), 4);
   const std::int64_t vectors = up(inner, k.lanes), across = std::min(threads_of_warp, power_of_two(vectors));
   std::int64_t threads = threads_of_scan;
   while (threads > least_threads && threads / across * rows_a_thread >= 2 * f.inner) threads /= 2;
@@ -296,7 +299,7 @@ bool lowering::tile_column_scans(const loop_facts& f, std::int64_t rows, std::in
     return false;
   }
   k.threads = static_cast<std::uint16_t>(threads);
-  k.kept = rows_a_thread;
+  k.kept = static_cast<std::uint8_t>(rows_a_thread);
   write_team(across, down);
   const std::int64_t width = across * k.lanes, chains = rows * up(inner, width), scans = scans_of_body();
   out_->numbers.blocks = std::min(chains * tiles, threads_scanning / threads);

@@ -130,6 +130,12 @@ class column_scan_emitter : public column_emitter {
             "({1}*)workspace + chain{0} * pieces0 * 2 * width, piece, width}};", v, type);
     w_.line("scan_down<{0}>(own{1}, before{1}, own, at{1});", k_.threads, v);
     total_[v] = fmt::format("before{}[lane]", v);
+    if (const value of = k_.body[v].arg[0]; names_.is_array(of)) {  // else their doubles would stay in registers
+      w_.line("#pragma unroll");
+      w_.line("for (int k = 0; k < {}; ++k)", k_.kept);
+      w_.line("#pragma unroll");
+      w_.line("{} forget_origin(all{}[k][lane]);", each_lane(), raw(of));
+    }
     each_row(l, [&] {
       each_lane_of_row(l, plan, [&] {
         w_.line("{}.add({});", total_[v], x);

@@ -105,3 +105,20 @@ SINTER_FUNCTION void scan_down(const A (&mine)[L], A (&before)[L], const team_of
   }
   __syncthreads();  // the next scan may leave its own here
 }
+
+//@cuda forget_origin
+// The compiler doesn't know what the value is any more: what it has made of it isn't kept in registers, but made again.
+template <class T>
+SINTER_FUNCTION void forget_origin(T& x) {
+  if (sizeof(T) == 4) {
+    unsigned word;
+    memcpy(&word, &x, sizeof(T) == 4 ? 4 : 0);
+    asm volatile("" : "+r"(word));
+    memcpy(&x, &word, sizeof(T) == 4 ? 4 : 0);
+  } else if (sizeof(T) == 8) {
+    unsigned long long word;
+    memcpy(&word, &x, sizeof(T) == 8 ? 8 : 0);
+    asm volatile("" : "+l"(word));
+    memcpy(&x, &word, sizeof(T) == 8 ? 8 : 0);
+  }
+}
