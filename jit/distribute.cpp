@@ -282,27 +282,30 @@ bool lowering::scans_only(const loop_facts& f) const {
 
 /// Tiles of rows, which look up what those above them have found: true when there are too few columns for a thread each.
 bool lowering::tile_column_scans(const loop_facts& f, std::int64_t rows, std::int64_t inner) {
-  // A thread has one column, or as many as make four bytes: what it keeps of several fits into registers only with few
-  // rows of each.
-  constexpr std::int64_t bytes_of_lanes = 4, bytes_of_column = 64, least_threads = 128;
+  // A thread has one column, or as many as make four bytes, and so many rows of it that waiting for other tiles, which
+  // takes a few microseconds, is a small part. Of 65536 x 1024 and of 2^20 x 64 f32, us on an H200: 220 and 333 with 32
+  // rows a thread and 2 x 256 threads a multiprocessor, 245 and 277 with 512; 322 and 450 with 16 rows and 2 x 512, 256
+  // and 429 with two columns of 16 rows each.
+  constexpr std::int64_t bytes_of_lanes = 4, bytes_of_column = 128, least_threads = 128, least_rows = 32, few_chains = 8;
   kernel& k = out_->ir;
   const std::uint8_t wanted = k.lanes;
   while (k.lanes > 1 && k.lanes * f.widest > bytes_of_lanes) k.lanes /= 2;
   const std::int64_t rows_a_thread = std::max<std::int64_t>(bytes_of_column / (k.lanes * f.widest_scan), 4);
   const std::int64_t vectors = up(inner, k.lanes), across = std::min(threads_of_warp, power_of_two(vectors));
-  std::int64_t threads = threads_of_scan;
+  const std::int64_t width = across * k.lanes, chains = rows * up(inner, width);
+  std::int64_t threads = chains < few_chains ? threads_of_scan : threads_of_block;
   while (threads > least_threads && threads / across * rows_a_thread >= 2 * f.inner) threads /= 2;
   const std::int64_t down = threads / across, tiles = up(f.inner, down * rows_a_thread);
   const bool fixed_order = how_->deterministic && f.scans_floats && tiles > 1;
-  if (rows * vectors >= 2 * threads_to_fill || f.inner < 4 * rows_a_thread || fixed_order || !scans_only(f)) {
+  if (rows * inner >= threads_to_fill / 3 || f.inner < least_rows || fixed_order || !scans_only(f)) {
     k.lanes = wanted;
     return false;
   }
   k.threads = static_cast<std::uint16_t>(threads);
   k.kept = static_cast<std::uint8_t>(rows_a_thread);
   write_team(across, down);
-  const std::int64_t width = across * k.lanes, chains = rows * up(inner, width), scans = scans_of_body();
-  out_->numbers.blocks = std::min(chains * tiles, threads_scanning / threads);
+  const std::int64_t scans = scans_of_body();
+  out_->numbers.blocks = std::min(chains * tiles, threads_scanning / 2 / threads);
   const std::int64_t flags = scans * chains * tiles * up(width, 32);
   write_pieces(tiles, 1, chains, 4 + up(flags, 4) * 4,
                2 * most_bytes_of_accumulator * static_cast<std::size_t>(scans * width));

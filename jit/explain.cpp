@@ -35,11 +35,11 @@ std::string describe_group(const group& g, std::size_t number, const lowered& l)
   return text;
 }
 
-std::string describe_tiles(const kernel& k) {
-  if (k.tiles.size() == 1) return fmt::format("rows in strips of {} elements, for transposed operands\n", k.tiles[0].extent);
+std::string describe_transposes(const kernel& k) {
+  if (k.tiled.size() == 1) return fmt::format("rows in strips of {} elements, for transposed operands\n", k.tiled[0].extent);
   std::string text;
-  for (std::size_t t = k.tiles.size(); t-- > 0;)
-    text += fmt::format("{}{}", text.empty() ? "tiles of " : " x ", k.tiles[t].extent);
+  for (std::size_t t = k.tiled.size(); t-- > 0;)
+    text += fmt::format("{}{}", text.empty() ? "tiles of " : " x ", k.tiled[t].extent);
   const auto staged = std::ranges::count_if(k.accesses, [](const access& a) { return a.staged != access::alone; });
   return fmt::format("{} elements; {} transposed operand(s) go through shared memory\n", text, staged);
 }
@@ -48,7 +48,7 @@ std::string describe_tiles(const kernel& k) {
 std::string describe_loops(const lowered& l) {
   const kernel& k = l.ir;
   if (k.over == distribution::elements) return "";
-  if (k.over == distribution::tiles) return describe_tiles(k);
+  if (k.over == distribution::transposed) return describe_transposes(k);
   int loops = 0, depth = 0;
   for (const inst& i : k.body) {
     loops += i.code == op::loop && depth == 0;

@@ -18,7 +18,7 @@ void kernel::clear() {
   dims.clear();
   loops.clear();
   staged.clear();
-  tiles.clear();
+  tiled.clear();
   stepped.clear();
   calls.clear();
   iterations.clear();
@@ -103,7 +103,7 @@ class verifier {
       expect_table(a.near == access::alone || (a.near < k.accesses.size() && k.accesses[a.near].form == a.form),
                    "an access near one of another form");
     }
-    const std::size_t staged = k.over == distribution::tiles ? k.tiles.size() : k.staged.size();
+    const std::size_t staged = k.over == distribution::transposed ? k.tiled.size() : k.staged.size();
     for (const access& a : k.accesses)
       expect_table(a.staged == access::alone || a.staged < staged, "an access to rows that aren't staged");
     for (const staged_rows& r : k.staged)
@@ -129,8 +129,8 @@ class verifier {
     const kernel& k = kernel_;
     const bool shared = k.over == distribution::rows || k.over == distribution::columns;
     expect_table(shared || k.over == distribution::elements || k.over == distribution::steps ||
-                     k.over == distribution::tiles, "no such distribution");
-    check_tiles();
+                     k.over == distribution::transposed, "no such distribution");
+    check_tiled();
     expect_table((k.over == distribution::steps) == (k.steps > 0), "iterations belong to windows");
     for (const step_access& a : k.stepped) expect_table(a.access < k.accesses.size(), "a state's access");
     expect_table(!shared || std::ranges::any_of(k.loops, [](const loop_dims& l) { return l.serial == 0; }),
@@ -143,14 +143,14 @@ class verifier {
     expect_table(k.origins.size() == (k.loops.empty() ? 0 : k.body.size()), "an origin for each instruction");
   }
 
-  void check_tiles() const {
+  void check_tiled() const {
     const kernel& k = kernel_;
-    expect_table((k.over == distribution::tiles) == (k.tiles.size() > 0), "tiled dims belong to tiles");
-    for (std::size_t t = 0; t < k.tiles.size(); ++t) {
-      const bool in_order = t == 0 ? k.tiles[t].dim + 1 == k.domain_rank : k.tiles[t].dim < k.tiles[t - 1].dim;
-      expect_table(in_order && std::has_single_bit(k.tiles[t].extent), "a tile's dims");
+    expect_table((k.over == distribution::transposed) == (k.tiled.size() > 0), "tiled dims belong to tiles");
+    for (std::size_t t = 0; t < k.tiled.size(); ++t) {
+      const bool in_order = t == 0 ? k.tiled[t].dim + 1 == k.domain_rank : k.tiled[t].dim < k.tiled[t - 1].dim;
+      expect_table(in_order && std::has_single_bit(k.tiled[t].extent), "a tile's dims");
     }
-    expect_table(k.tiles.empty() || (k.loops.empty() && k.tiles[0].extent >= k.lanes), "tiles of kernels with loops");
+    expect_table(k.tiled.empty() || (k.loops.empty() && k.tiled[0].extent >= k.lanes), "tiles of kernels with loops");
   }
 
   /// Which operand is a loop; -1 for none.

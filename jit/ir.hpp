@@ -91,7 +91,7 @@ struct access {
   std::int32_t shift = 0;      ///< in whole vectors, most of this one's elements are that one's, too
   std::int32_t column = 0;      ///< staged: where in its row the form begins; memory: the check of indices into it
   std::uint32_t staged = alone; ///< the staged rows that hold what it reads, but for what lies outside the own row;
-                                ///< tiles: the tiled dim along which it touches neighbours in memory
+                                ///< transposed: the tiled dim along which it touches neighbours in memory
   static constexpr std::uint32_t alone = 0xffffffffu;
 };
 
@@ -102,7 +102,7 @@ struct staged_rows {
   std::uint32_t pitch;
 };
 
-/// distribution::tiles: how many neighbours along a dim of the domain a tile has, a power of two.
+/// distribution::transposed: how many neighbours along a dim of the domain a tile has, a power of two.
 struct tiled_dim {
   std::uint32_t dim, extent;
 };
@@ -179,8 +179,8 @@ enum class distribution : std::uint8_t {
   columns,   ///< threads side by side take neighbours along the domain's inner dim, and those below share the
              ///< iterations
   steps,     ///< cuda: blocks take windows of the domain, and run several iterations of a loop around it (jit/steps.hpp)
-  tiles,     ///< no loops: blocks take tiles of the domain; what lies in memory along another dim than the innermost
-             ///< goes through shared memory (cuda), or stays in a cache (jit/tiles.cpp)
+  transposed,  ///< no loops: blocks take tiles of the domain; what lies in memory along another dim than the innermost
+               ///< goes through shared memory (cuda), or stays in a cache (jit/transposes.cpp)
 };
 
 struct parameter {
@@ -200,7 +200,7 @@ struct kernel {
   std::vector<dim> dims;
   std::vector<loop_dims> loops;
   std::vector<staged_rows> staged;
-  std::vector<tiled_dim> tiles;  ///< innermost first: the domain's inner dim, then further out
+  std::vector<tiled_dim> tiled;  ///< innermost first: the domain's inner dim, then further out
   std::vector<step_access> stepped;
   std::vector<call> calls;
   std::vector<iteration> iterations;
@@ -253,7 +253,7 @@ struct arguments {
   int cost = 1;
   block_form blocks_over = block_form::wide;  ///< elements, cuda
   int lead = 0;  ///< elements of a vector that lie before a row begins: then most pointers are at whole vectors
-  // when loops are distributed (tiles: blocks):
+  // when loops are distributed (transposed: blocks):
   std::int64_t blocks = 1, pieces = 1;                ///< cuda blocks; pieces that each element's loops are cut into
   std::size_t workspace_bytes = 0, ticket_count = 0;  ///< what the pieces need
   std::uint32_t shared_bytes = 0;                     ///< of a cuda block, for staged rows

@@ -242,11 +242,11 @@ class lowering {
   std::int64_t factor_of(const linear& f, std::uint32_t raw) const;
   std::int64_t& factor(std::size_t form, std::size_t dim) { return factors_[form * factor_stride_ + dim]; }
 
-  // tiles.cpp: what lies in memory along another dim than the domain's innermost
-  void choose_tiles();
+  // transposes.cpp: what lies in memory along another dim than the domain's innermost
+  void choose_transposes();
   void find_counted(std::vector<bool>& counted) const;
   std::uint32_t fastest_dim(std::uint32_t access_number) const;
-  bool fit_tiles();
+  bool fit_tiled_dims();
   void take_strips();
 
   // distribute.cpp: threads for loops

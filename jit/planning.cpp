@@ -36,7 +36,7 @@ bool has_options(const kernel& k) {
 /// Whether a kernel may be one part of several, however small: parts have blocks of one size, and no pieces to wait
 /// for.
 bool can_be_part(const kernel& k) {
-  if (k.over == distribution::tiles) return false;
+  if (k.over == distribution::transposed) return false;
   return k.over == distribution::elements || (k.split == 0 && k.threads == 256 && k.staged.empty());
 }
 

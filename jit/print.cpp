@@ -62,13 +62,13 @@ class printer {
   std::string element(std::uint32_t number) const {
     const access& a = kernel_.accesses[number];
     const std::string near = a.near == access::alone ? "" : fmt::format(" (access {} {:+})", a.near, a.shift);
-    const bool tiled = kernel_.over == distribution::tiles && a.staged != access::alone;
+    const bool tiled = kernel_.over == distribution::transposed && a.staged != access::alone;
     return fmt::format("{}[{}]{}{}", parameter(a.pointer), form_text(a.form), near, tiled ? " (staged)" : "");
   }
 
   std::string tiles_text() const {
     std::string text;
-    for (const tiled_dim& t : kernel_.tiles)
+    for (const tiled_dim& t : kernel_.tiled)
       text += fmt::format("{}{} of d{}", text.empty() ? ", tiles: " : " x ", t.extent, t.dim);
     return text;
   }
@@ -77,7 +77,7 @@ class printer {
   std::string distribution_text() const {
     constexpr std::string_view names[] = {"elements", "rows", "columns"};
     const kernel& k = kernel_;
-    if (k.over == distribution::tiles) return tiles_text();
+    if (k.over == distribution::transposed) return tiles_text();
     if (k.loops.empty()) return "";
     std::string text = fmt::format(", {}", names[static_cast<int>(k.over) % 3]);
     if (k.lanes != 1) text += fmt::format(", {} lanes", k.lanes);

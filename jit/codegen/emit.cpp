@@ -13,7 +13,7 @@ namespace {
 
 std::unique_ptr<kernel_emitter> emitter_of(const kernel& k, const user_code& users, dialect d, writer& w) {
   if (k.over == distribution::steps) return make_step_emitter(k, users, w);
-  if (k.over == distribution::tiles && d == dialect::cuda) return make_tile_emitter(k, users, w);
+  if (k.over == distribution::transposed && d == dialect::cuda) return make_transpose_emitter(k, users, w);
   if (has_own_loop(k)) return make_own_loop_emitter(k, users, d, w);
   if (d == dialect::host && runs_in_lanes(k)) return make_host_lane_emitter(k, users, w);
   if (k.loops.empty() || k.over == distribution::elements) return std::make_unique<element_emitter>(k, users, d, w);

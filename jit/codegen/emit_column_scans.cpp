@@ -19,7 +19,7 @@ class column_scan_emitter : public column_emitter {
 
  private:
   bool takes_tickets() const override { return true; }
-  int least_blocks() const override { return 1024 / k_.threads; }
+  int least_blocks() const override { return 512 / k_.threads; }  // 128 registers a thread
 
   void body() override {
     const std::string_view I = index_type();

@@ -103,9 +103,19 @@ void element_emitter::packed_row() {
   }
   for (const inst& x : k_.body)
     if (x.code == op::store && is_packed(x))
-      w_.line("{}store_pack(&{}, whole{}, {});", condition(x.arg[1]), address(x.attr, "first"), x.attr,
-              is_aligned(x.attr));
+      w_.line("{}{}(&{}, whole{}, {});", condition(x.arg[1]), gathers_rows() ? "stream_pack" : "store_pack",
+              address(x.attr, "first"), x.attr, is_aligned(x.attr));
   element_.assign(k_.body.size(), {});
+}
+
+/// Whether whole vectors are read at computed places: of a table, of which a cache should keep what it can.
+bool element_emitter::gathers_rows() const {
+  return std::ranges::any_of(k_.body, [&](const inst& x) {
+    if (x.code != op::load || !is_packed(x)) return false;
+    const form& f = k_.forms[k_.accesses[x.attr].form];
+    return std::any_of(k_.terms.begin() + f.first, k_.terms.begin() + f.first + f.count,
+                       [](const term& t) { return !t.is_dim(); });
+  });
 }
 
 /// Whether some element of a lane is addressed or computed from the inner counter itself.
@@ -171,9 +181,9 @@ void element_emitter::host_kernel(std::string_view declared, const std::string& 
     w_.line("(void)row_begin, (void)row_end;");
     return host_row("begin", "end");
   }
-  if (k_.over != distribution::tiles) return host_rows("begin", "end");
-  const auto strips = w_.block("for (long long strip = begin; strip < end; strip += {})", k_.tiles[0].extent);
-  w_.line("const long long strip_end = strip + {0} < end ? strip + {0} : end;", k_.tiles[0].extent);
+  if (k_.over != distribution::transposed) return host_rows("begin", "end");
+  const auto strips = w_.block("for (long long strip = begin; strip < end; strip += {})", k_.tiled[0].extent);
+  w_.line("const long long strip_end = strip + {0} < end ? strip + {0} : end;", k_.tiled[0].extent);
   host_rows("strip", "strip_end");
 }
 

@@ -1,5 +1,5 @@
 // distribution::elements: threads take elements of the domain, on cuda several neighbours each. On the host also
-// distribution::tiles: of each row a strip at a time.
+// distribution::transposed: of each row a strip at a time.
 #pragma once
 
 #include "jit/codegen/emitters.hpp"
@@ -49,6 +49,7 @@ class element_emitter : public kernel_emitter {
   bool is_column(std::uint32_t v) const;
   void packed_row();
   bool lanes_need_index() const;
+  bool gathers_rows() const;
   void load_pack(std::uint32_t v);
   void load_beside(const inst& x);
   void rows_in_all();

@@ -1,4 +1,4 @@
-// Arrays whose neighbours in memory aren't neighbours where they are used, large enough for tiles (jit/tiles.cpp):
+// Arrays whose neighbours in memory aren't neighbours where they are used, large enough for tiles (jit/transposes.cpp):
 // extents that no tile divides, all element sizes, several orders in one launch, and what else stands beside them.
 #include "tests/backend/expect.hpp"
 

@@ -5,7 +5,7 @@
 // dims. Whatever the strides are, the kernel is right; the choice is one of speed alone.
 //
 // 16384 x 16384 f32, a + transpose(b), on an H200: 2090 us without tiles.
-#include "jit/tiles.hpp"
+#include "jit/transposes.hpp"
 
 #include "jit/lower_internal.hpp"
 #include "jit/user_kernel.hpp"
@@ -40,13 +40,13 @@ std::uint32_t power_of_two(std::int64_t x) {
 std::vector<std::int64_t> tile_pitches(const kernel& k, std::int64_t size) {
   const std::int64_t pad = std::max<std::int64_t>(1, 4 / size);
   std::vector<std::int64_t> pitches{1};
-  for (const tiled_dim& t : k.tiles) pitches.push_back(pitches.back() * t.extent + (&t == &k.tiles.back() ? 0 : pad));
+  for (const tiled_dim& t : k.tiled) pitches.push_back(pitches.back() * t.extent + (&t == &k.tiled.back() ? 0 : pad));
   return pitches;
 }
 
 std::int64_t tile_volume(const kernel& k) {
   std::int64_t volume = 1;
-  for (const tiled_dim& t : k.tiles) volume *= t.extent;
+  for (const tiled_dim& t : k.tiled) volume *= t.extent;
   return volume;
 }
 
@@ -89,7 +89,7 @@ std::uint32_t lowering::fastest_dim(std::uint32_t access_number) const {
   return dense && touched * most_repeats >= elements ? fastest : access::alone;
 }
 
-void lowering::choose_tiles() {
+void lowering::choose_transposes() {
   kernel& k = out_->ir;
   const std::uint32_t inner = k.domain_rank - 1;
   if (how_->layout != layout_knowledge::all || how_->single_lane || !k.loops.empty()) return;
@@ -106,24 +106,24 @@ void lowering::choose_tiles() {
     for (std::uint32_t t = f.first; t < f.first + f.count; ++t)
       plain = plain && (k.terms[t].is_dim() || counted[k.terms[t].atom & ~term::computed]);
     const std::uint32_t fastest = plain ? fastest_dim(i.attr) : access::alone;
-    const bool known = std::ranges::any_of(k.tiles, [&](const tiled_dim& t) { return t.dim == fastest; });
-    if (fastest == access::alone || (!known && k.tiles.size() + 1 == most_tiled_dims)) continue;
-    if (!known) k.tiles.push_back({fastest, 1});
+    const bool known = std::ranges::any_of(k.tiled, [&](const tiled_dim& t) { return t.dim == fastest; });
+    if (fastest == access::alone || (!known && k.tiled.size() + 1 == most_tiled_dims)) continue;
+    if (!known) k.tiled.push_back({fastest, 1});
     k.accesses[i.attr].staged = fastest;  // its number, when all are known
   }
-  if (k.tiles.empty()) return;
+  if (k.tiled.empty()) return;
   if (!for_cuda_) return take_strips();
-  k.tiles.push_back({inner, 1});
-  std::ranges::sort(k.tiles, std::greater(), &tiled_dim::dim);
-  const bool fits = fit_tiles();
-  if (!fits) k.tiles.clear();
+  k.tiled.push_back({inner, 1});
+  std::ranges::sort(k.tiled, std::greater(), &tiled_dim::dim);
+  const bool fits = fit_tiled_dims();
+  if (!fits) k.tiled.clear();
   for (access& a : k.accesses)
     if (a.staged != access::alone)
       a.staged = fits ? static_cast<std::uint32_t>(
-                            std::ranges::find(k.tiles, a.staged, &tiled_dim::dim) - k.tiles.begin())
+                            std::ranges::find(k.tiled, a.staged, &tiled_dim::dim) - k.tiled.begin())
                       : access::alone;
   if (!fits) return;
-  k.over = distribution::tiles;
+  k.over = distribution::transposed;
   // Vectors that begin anywhere would be moved element by element, a thread's neighbours at a time: those of a warp had
   // better be neighbours.
   for (std::uint32_t a = 0; a < k.accesses.size(); ++a) {
@@ -141,29 +141,29 @@ void lowering::choose_tiles() {
 void lowering::take_strips() {
   constexpr std::uint32_t width = 64;
   kernel& k = out_->ir;
-  k.tiles.assign(1, {k.domain_rank - 1, width});
+  k.tiled.assign(1, {k.domain_rank - 1, width});
   for (access& a : k.accesses) a.staged = access::alone;
-  k.over = distribution::tiles;
+  k.over = distribution::transposed;
 }
 
 /// Extents of tiles: about equal, but no larger than the domain; false when shared memory has no room for them.
-bool lowering::fit_tiles() {
+bool lowering::fit_tiled_dims() {
   kernel& k = out_->ir;
   std::int64_t widest = 1;
   for (const access& a : k.accesses)
     if (a.staged != access::alone) widest = std::max(widest, size_of(k.parameters[a.pointer].type));
   int left = std::countr_zero(static_cast<std::uint64_t>(std::min(most_volume, most_bytes_of_array / widest)));
-  for (std::size_t t = k.tiles.size(); t-- > 0;) {  // what outer ones don't need is the inner ones'
-    const int own = std::min(left / static_cast<int>(t + 1), std::countr_zero(power_of_two(final_extents_[k.tiles[t].dim])));
-    k.tiles[t].extent = 1u << own;
+  for (std::size_t t = k.tiled.size(); t-- > 0;) {  // what outer ones don't need is the inner ones'
+    const int own = std::min(left / static_cast<int>(t + 1), std::countr_zero(power_of_two(final_extents_[k.tiled[t].dim])));
+    k.tiled[t].extent = 1u << own;
     left -= own;
   }
   const auto covered = [&](const tiled_dim& t, std::int64_t extent) { return up(final_extents_[t.dim], extent) * extent; };
-  for (tiled_dim& t : k.tiles)
+  for (tiled_dim& t : k.tiled)
     while (t.extent > least_side && tile_volume(k) > least_volume && covered(t, t.extent / 2) * 8 < covered(t, t.extent) * 7) t.extent /= 2;
   const auto blocks = [&] {
     std::int64_t count = out_->numbers.rows * out_->numbers.inner;
-    for (const tiled_dim& t : k.tiles) count = count / final_extents_[t.dim] * up(final_extents_[t.dim], t.extent);
+    for (const tiled_dim& t : k.tiled) count = count / final_extents_[t.dim] * up(final_extents_[t.dim], t.extent);
     return count;
   };
   const auto bytes = [&] {
@@ -175,13 +175,17 @@ bool lowering::fit_tiles() {
     }
     return all;
   };
-  while (tile_volume(k) > least_volume && (blocks() < blocks_to_fill || bytes() > most_shared_bytes)) {
-    tiled_dim& largest = *std::ranges::max_element(k.tiles, {}, &tiled_dim::extent);
+  const auto too_large = [&] {
+    if (tile_volume(k) > least_volume && blocks() < blocks_to_fill) return true;
+    return tile_volume(k) > threads_of_tile && bytes() > most_shared_bytes;
+  };
+  while (too_large()) {
+    tiled_dim& largest = *std::ranges::max_element(k.tiled, {}, &tiled_dim::extent);
     if (largest.extent <= k.lanes) break;
     largest.extent /= 2;
   }
   out_->numbers.blocks = blocks();
-  return bytes() <= most_shared_bytes && k.tiles[0].extent >= k.lanes;
+  return bytes() <= most_shared_bytes && k.tiled[0].extent >= k.lanes;
 }
 
 }  // namespace sinter::jit

@@ -1,4 +1,4 @@
-// distribution::tiles: how a tile lies in shared memory.
+// distribution::transposed: how a tile lies in shared memory.
 #pragma once
 
 #include "jit/ir.hpp"

@@ -1,12 +1,12 @@
-// distribution::tiles: blocks take tiles of the domain, and what lies in memory along another dim than the innermost
-// goes through shared memory (jit/tiles.cpp says why and which).
+// distribution::transposed: blocks take tiles of the domain, and what lies in memory along another dim than the innermost
+// goes through shared memory (jit/transposes.cpp says why and which).
 //
 // A block first loads the tile's part of each such array, threads side by side along the array's fastest dim. All that
 // is on its way at once, and with it whole vectors of arrays that lie as the domain does; then elements change hands.
 // What is computed runs as it does for distribution::elements, threads side by side along the domain's inner dim.
 // Results that lie otherwise leave as operands came.
 #include "jit/codegen/emit_elements.hpp"
-#include "jit/tiles.hpp"
+#include "jit/transposes.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -18,9 +18,9 @@ namespace {
 constexpr int threads = 256;
 constexpr std::int64_t most_early_words = 32;  // registers of a thread for vectors that are loaded before they are needed
 
-class tile_emitter : public element_emitter {
+class transpose_emitter : public element_emitter {
  public:
-  tile_emitter(const kernel& k, const user_code& users, writer& w)
+  transpose_emitter(const kernel& k, const user_code& users, writer& w)
       : element_emitter(k, users, dialect::cuda, w), volume_(static_cast<int>(tile_volume(k))), early_(k.body.size()) {
     for (std::uint32_t v = 0; v < k.body.size(); ++v)
       if (const op code = k.body[v].code; (code == op::load || code == op::store) && is_staged(v))
@@ -91,7 +91,7 @@ class tile_emitter : public element_emitter {
   std::string place(std::uint32_t v) const {
     const std::vector<std::int64_t> pitches = tile_pitches(k_, size_of(k_.body[v].type));
     std::string text = "x0";
-    for (std::size_t t = 1; t < k_.tiles.size(); ++t) text = fmt::format("x{} * {} + {}", t, pitches[t], text);
+    for (std::size_t t = 1; t < k_.tiled.size(); ++t) text = fmt::format("x{} * {} + {}", t, pitches[t], text);
     return text;
   }
 
@@ -106,15 +106,15 @@ class tile_emitter : public element_emitter {
     if (lanes > 1) at = fmt::format("({}) * {}", at, lanes);
     w_.line("const int at = {};", at);
     std::vector<std::size_t> order{fastest};
-    for (std::size_t t = 0; t < k_.tiles.size(); ++t)
+    for (std::size_t t = 0; t < k_.tiled.size(); ++t)
       if (t != fastest) order.push_back(t);
     std::string list;
     int shift = 0;
     for (const std::size_t t : order) {
       const std::string from = shift == 0 ? "at" : fmt::format("at >> {}", shift);
       const bool last = t == order.back();
-      list += last ? fmt::format("x{} = {};", t, from) : fmt::format("x{} = {} & {}, ", t, from, k_.tiles[t].extent - 1);
-      shift += std::countr_zero(k_.tiles[t].extent);
+      list += last ? fmt::format("x{} = {};", t, from) : fmt::format("x{} = {} & {}, ", t, from, k_.tiled[t].extent - 1);
+      shift += std::countr_zero(k_.tiled[t].extent);
     }
     w_.line("const int {}", list);
   }
@@ -122,8 +122,8 @@ class tile_emitter : public element_emitter {
   /// The domain's counters there; `inner`: what the inner one is called.
   void find_element(const std::string& inner) {
     std::string list;
-    for (std::size_t t = 0; t < k_.tiles.size(); ++t) {
-      const std::uint32_t d = k_.tiles[t].dim;
+    for (std::size_t t = 0; t < k_.tiled.size(); ++t) {
+      const std::uint32_t d = k_.tiled[t].dim;
       list += fmt::format("{}{} = begin{} + x{}", t ? ", " : "", t ? names_.dim(d) : inner, d, t);
     }
     w_.line("const {} {};", index_type(), list);
@@ -134,8 +134,8 @@ class tile_emitter : public element_emitter {
 
   std::string is_inside(const std::string& inner, int lanes) const {
     std::string text = has_idle(lanes) ? fmt::format("at < {} && ", volume_) : "";
-    for (std::size_t t = 0; t < k_.tiles.size(); ++t) {
-      const std::uint32_t d = k_.tiles[t].dim;
+    for (std::size_t t = 0; t < k_.tiled.size(); ++t) {
+      const std::uint32_t d = k_.tiled[t].dim;
       text += fmt::format("{}{} < {}", t ? " && " : "", t ? names_.dim(d) : inner, extent(d));
     }
     return text;
@@ -166,7 +166,7 @@ class tile_emitter : public element_emitter {
   }
 
   std::string tiles_along(std::uint32_t d) const {
-    for (const tiled_dim& t : k_.tiles)
+    for (const tiled_dim& t : k_.tiled)
       if (t.dim == d) return fmt::format("(({} + {}) / {})", extent(d), t.extent - 1, t.extent);
     return extent(d);
   }
@@ -184,8 +184,8 @@ class tile_emitter : public element_emitter {
         own = fmt::format("({} - {} * {})", rest, next, tiles_along(d));
         rest = next;
       }
-      const auto t = std::ranges::find(k_.tiles, d, &tiled_dim::dim);
-      if (t == k_.tiles.end()) w_.line("const {} d{} = {};", I, d, own);
+      const auto t = std::ranges::find(k_.tiled, d, &tiled_dim::dim);
+      if (t == k_.tiled.end()) w_.line("const {} d{} = {};", I, d, own);
       else w_.line("const {} begin{} = {} * {};", I, d, own, t->extent);
     }
   }
@@ -261,8 +261,8 @@ class tile_emitter : public element_emitter {
 
 }  // namespace
 
-std::unique_ptr<kernel_emitter> make_tile_emitter(const kernel& k, const user_code& users, writer& w) {
-  return std::make_unique<tile_emitter>(k, users, w);
+std::unique_ptr<kernel_emitter> make_transpose_emitter(const kernel& k, const user_code& users, writer& w) {
+  return std::make_unique<transpose_emitter>(k, users, w);
 }
 
 }  // namespace sinter::jit
