@@ -32,7 +32,7 @@ array::array(scalar number, place at)
 
 array::array(const void* values, dtype type, const shape& extents, place at)
     : node_(jit::copy_in(runtime::default_device(),
-                         runtime::contiguous_region(values, static_cast<std::size_t>(checked_bytes(extents, type))),
+                         runtime::contiguous_region(values, static_cast<std::size_t>(checked_bytes(extents, type, at))),
                          type, extents, at)
                 .leave()) {}
 
@@ -92,7 +92,7 @@ array array::to(const sinter::device& d, place at) const {
 // ---- Reading ----
 
 const void* array::checked(const void* values, std::size_t count, const shape& extents, const place& at) {
-  if (static_cast<std::uint64_t>(checked_bytes(extents, boolean)) != count)
+  if (static_cast<std::uint64_t>(checked_bytes(extents, boolean, at)) != count)
     throw_shape_error(
         fmt::format("array: {} values for shape {} ({} elements)", count, to_string(extents), extents.size()), at);
   return values;

@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t most_elements = std::int64_t{1} << 61;
 
 array filled(const shape& extents, const scalar& value, dtype type, const place& at) {
-  checked_bytes(extents, type);
+  checked_bytes(extents, type, at);
   return wrap(jit::make_broadcast(jit::make_scalar(value, type, at).get(), extents, at));
 }
 

@@ -23,10 +23,12 @@ bool device::is_cuda() const { return impl_->kind() == runtime::device_kind::cud
 
 device cpu() { return device(runtime::cpu()); }
 
-device cuda(int ordinal) {
-  runtime::device& d = runtime::cuda(ordinal);
-  cuda_handles.fetch_or(std::uint64_t{1} << (ordinal & 63), std::memory_order_relaxed);
-  return device(d);
+device cuda(int ordinal, place at) {
+  try {
+    runtime::device& d = runtime::cuda(ordinal);
+    cuda_handles.fetch_or(std::uint64_t{1} << (ordinal & 63), std::memory_order_relaxed);
+    return device(d);
+  } catch (const device_error& e) { throw device_error(error_text(e.what(), at)); }
 }
 
 int cuda_count() { return runtime::cuda_count(); }

@@ -25,7 +25,7 @@ class device {
 
 device cpu();
 /// Throws device_error, with the reason, when there is no such GPU.
-device cuda(int ordinal = 0);
+device cuda(int ordinal = 0, place at = place::here());
 /// The number of GPUs; 0 where there are none.
 int cuda_count();
 

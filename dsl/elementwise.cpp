@@ -1,6 +1,7 @@
 #include "dsl/elementwise.hpp"
 
 #include "dsl/index.hpp"
+#include "dsl/loops_internal.hpp"
 #include "dsl/record_internal.hpp"
 #include "jit/fold/trace_recorder.hpp"
 #include "jit/loops.hpp"
@@ -64,6 +65,7 @@ std::vector<array> call_function(const traced_function& f, std::span<const jit::
   for (const jit::node_ref& n : stand_ins.nodes()) arguments.push_back(wrap(n));
   {
     const jit::body_recording body(name);
+    const loops::body_scatters none(name, false);
     const jit::statements_paused paused;
     out = f.run(arguments);
   }

@@ -111,8 +111,8 @@ void check_address(const foreign_elements& x, std::string_view function, const p
     throw device_error(error_text(fmt::format("{}: the address {} {}", function, x.data, reason), at));
 }
 
-reference<buffer> memory_of(const foreign_elements& x, void* data, const shape& extents) {
-  const auto bytes = static_cast<std::size_t>(checked_bytes(extents, x.type));
+reference<buffer> memory_of(const foreign_elements& x, void* data, const shape& extents, const place& at) {
+  const auto bytes = static_cast<std::size_t>(checked_bytes(extents, x.type, at));
   return reference<buffer>(runtime::make_foreign(*x.where, {data, bytes, x.in_place}));
 }
 
@@ -121,7 +121,7 @@ array over_strides(const foreign_elements& x, reference<buffer>& memory, std::st
   void* first = static_cast<std::byte*>(x.data) - f.before * size_of(x.type);
   const bool nested = is_nested(f);
   const shape extents = nested ? dense_extents(f) : shape{f.span};
-  memory = memory_of(x, first, extents);
+  memory = memory_of(x, first, extents, at);
   const jit::node_ref n = jit::make_buffer_node(memory, x.type, extents, at);
   if (nested) return wrap(jit::make_view(n.get(), dense_view(f, extents.rank()), x.extents, at));
   return gathered(wrap(n), f, x.extents, at);
@@ -137,7 +137,7 @@ bool is_c_order(const shape& extents, const std::int64_t* strides) {
 }
 
 array imported(const foreign_elements& x, std::string_view function, const place& at) {
-  checked_bytes(x.extents, x.type);
+  checked_bytes(x.extents, x.type, at);
   const bool empty = x.extents.size() == 0;
   if (!empty) check_address(x, function, at);
   const bool dense = empty || x.strides == nullptr || is_c_order(x.extents, x.strides);
@@ -145,7 +145,7 @@ array imported(const foreign_elements& x, std::string_view function, const place
     throw_shape_error(fmt::format("{}: only memory in C order can be written in place", function), at,
                       "without in_place, what is written goes to memory of the array's own");
   reference<buffer> memory;
-  if (dense) memory = memory_of(x, empty ? nullptr : x.data, x.extents);
+  if (dense) memory = memory_of(x, empty ? nullptr : x.data, x.extents, at);
   array a = dense ? wrap(jit::make_buffer_node(memory, x.type, x.extents, at)) : over_strides(x, memory, function, at);
   runtime::give_back_with(*memory, x.release, x.context);  // last: until here the memory is the caller's
   return a;

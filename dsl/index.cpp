@@ -265,7 +265,7 @@ picks pick(const shape& view, const taken_axes& taken, const place& at) {
 }
 
 array gather(const array& x, const picks& p, const place& at) {
-  checked_bytes(p.extents, x.type());
+  checked_bytes(p.extents, x.type(), at);
   auto facts = std::make_unique<jit::attribute>();
   facts->first_axis = p.first;
   facts->gather = p.from;

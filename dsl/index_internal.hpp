@@ -64,7 +64,9 @@ struct writing {
 };
 
 /// `base` with x, a value for each selected element or broadcast to that, written where `p` says. With `distinct` no
-/// element is selected twice. Throws shape_error and type_error for values that don't fit.
-array scattered(const array& base, const picks& p, const jit::input& x, const writing& w, bool distinct = false);
+/// element is selected twice. `keep`: boolean, of the selection's shape: which values are written; null: all. Throws
+/// shape_error and type_error for values that don't fit.
+array scattered(const array& base, const picks& p, const jit::input& x, const writing& w, bool distinct = false,
+                const array* keep = nullptr);
 
 }  // namespace sinter

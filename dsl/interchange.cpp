@@ -60,7 +60,7 @@ array from_pointer(const void* data, dtype type, const shape& extents, const imp
 }
 
 void check_span(std::size_t count, const shape& extents, const place& at) {
-  if (count < static_cast<std::uint64_t>(checked_bytes(extents, boolean)))
+  if (count < static_cast<std::uint64_t>(checked_bytes(extents, boolean, at)))
     throw_shape_error(
         fmt::format("from_span: {} values for shape {} ({} elements)", count, to_string(extents), extents.size()), at);
 }

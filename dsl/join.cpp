@@ -98,7 +98,7 @@ array joined(std::span<const array> arrays, int axis, std::string_view operation
   const int along = checked_axis(axis, arrays[0].rank(), operation, at);
   const shape extents = joined_extents(arrays, along, operation, at);
   const dtype type = joined_type(arrays, operation, at);
-  checked_bytes(extents, type);
+  checked_bytes(extents, type, at);
   std::vector<array> pieces;
   for (const array& x : arrays)
     if (x.size() > 0) pieces.push_back(convert(x, type, at));
@@ -269,7 +269,7 @@ array pad(const array& x, std::int64_t width, pad_mode mode, const operand& valu
 
 array pad(const array& x, std::span<const pad_width> widths, pad_mode mode, const operand& value, place at) {
   const padding p = checked_padding(x.extents(), widths, at);
-  checked_bytes(p.extents, x.type());
+  checked_bytes(p.extents, x.type(), at);
   if (mode == pad_mode::constant) return pad_constant(x, p, value, at);
   for (int k = 0; k < x.rank(); ++k)
     if (x.extents()[k] == 0 && p.extents[k] > 0)
@@ -384,7 +384,7 @@ array tile(const array& x, std::initializer_list<std::int64_t> times, place at) 
     extents[k] = checked_times(from[k], count, "tile", at);
     if (count != 1) list.push_back({k, count});
   }
-  checked_bytes(extents, x.type());
+  checked_bytes(extents, x.type(), at);
   array tiled = reshape(x, from, at);
   if (rank + static_cast<int>(list.size()) <= max_rank) return reshape(insert_copies(tiled, list, at), extents, at);
   for (const copies& c : list) {  // too many axes at once
@@ -398,7 +398,7 @@ array repeat(const array& x, std::int64_t times, int axis, place at) {
   const int k = checked_axis(axis, x.rank(), "repeat", at);
   shape extents = x.extents();
   extents[k] = checked_times(extents[k], times, "repeat", at);
-  checked_bytes(extents, x.type());
+  checked_bytes(extents, x.type(), at);
   return times == 1 ? x : merge_copies(x, {k + 1, times}, extents, at);
 }
 
@@ -417,7 +417,7 @@ array repeat(const array& x, std::span<const std::int64_t> times, int axis, plac
     if (count > largest - extents[k]) throw_shape_error("repeat: the result is too large", at);
     extents[k] += count;
   }
-  checked_bytes(extents, i64);
+  checked_bytes(extents, i64, at);
   std::vector<std::int64_t> positions;
   for (std::size_t i = 0; i < times.size(); ++i)
     positions.insert(positions.end(), static_cast<std::size_t>(times[i]), static_cast<std::int64_t>(i));

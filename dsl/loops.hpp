@@ -96,14 +96,23 @@ using body_function = function_view<std::vector<array>, const array&, const std:
 std::vector<array> run(const std::vector<array>& states, condition_function condition, body_function body,
                        std::int64_t count, bool limited, std::string_view name, const place& at);
 array choose(const array& condition, const operand& then, const operand& otherwise, const place& at);
+/// While it lives, a loop's body scatters where the condition holds, or where it doesn't.
+struct choosing {
+  choosing(const array& condition, bool holds);
+  ~choosing();
+  bool any_;
+};
 
 }  // namespace loops
 
 /// For each element: as long as `condition(state)` holds, state = body(state). The states broadcast to one shape, which
 /// the results have; the body keeps their dtypes and that shape (type_error, shape_error). The condition is boolean.
-/// Both may capture arrays, index them by states, and hold loops; they may neither write to arrays nor read other
-/// elements of a state than an element's own (type_error). Records, and launches nothing; loop_error after `limit`
-/// iterations is thrown by whoever waits for the result.
+/// Both may capture arrays, index them by states, and hold loops; they may not read other elements of a state than an
+/// element's own (type_error), nor write to arrays but by scatter(), scatter_add() and the like. These write one value
+/// to a 1-d array made before the loop, which the body doesn't read: what all iterations of all elements write, one
+/// element's after another's; in a function of if_else, where that is chosen. Records, and launches nothing, but with a
+/// scatter waits for the number of iterations; loop_error after `limit` iterations is thrown by whoever waits for the
+/// result.
 template <state S, std::invocable<const S&> C, std::invocable<const S&> B>
 S while_loop(const S& initial, C&& condition, B&& body, const loop_options& options = {}, place at = place::here()) {
   static_assert(std::is_convertible_v<std::invoke_result_t<C, const S&>, array>,
@@ -158,12 +167,13 @@ concept state_or_function = state<T> || requires(const T& f) {
 /// loops don't run. dtypes and shapes as for where(); type_error unless the condition is boolean. Lazy.
 template <state_or_function T, state_or_function F>
 auto if_else(const array& condition, const T& then, const F& otherwise, place at = place::here()) {
-  const auto value = [](const auto& x) {
+  const auto value = [&](const auto& x, bool holds) {
+    const loops::choosing scope(condition, holds);
     if constexpr (std::invocable<decltype(x)>) return x();
     else return x;
   };
-  const auto yes = value(then);
-  const auto no = value(otherwise);
+  const auto yes = value(then, true);
+  const auto no = value(otherwise, false);
   static_assert(std::is_same_v<decltype(yes), decltype(no)>, "both sides of if_else are states of one type");
   const std::vector<array> a = loops::parts(yes), b = loops::parts(no);
   std::vector<array> chosen;

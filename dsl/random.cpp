@@ -30,7 +30,7 @@ void check_key(const array& key, std::string_view function, const place& at) {
 array positions(const shape& extents, dtype type, std::string_view function, const place& at) {
   shape checked;
   for (const std::int64_t extent : extents) append_extent(checked, extent, function, at);
-  checked_bytes(checked, type);
+  checked_bytes(checked, type, at);
   if (checked.rank() == 0) return constant(0, u64, at);
   return convert(reshape(iota(checked.size(), at), checked, at), u64, at);
 }

@@ -2,8 +2,10 @@
 
 #include "dsl/create.hpp"
 #include "dsl/index_internal.hpp"
+#include "dsl/loops_internal.hpp"
 #include "dsl/reduce.hpp"
 #include "dsl/shape_ops.hpp"
+#include "jit/tables.hpp"
 #include "jit/engine.hpp"
 #include "jit/loops.hpp"
 
@@ -27,9 +29,9 @@ void check_integers(const array& indices, const writing& w) {
 
 /// The array `a` becomes when values are written at `indices` along `axis`.
 array written_along(const array& a, const array& indices, const operand& values, int axis, const writing& w) {
-  jit::refuse_write_in_body(w.at);
   check_integers(indices, w);
   const int k = checked_axis(axis, a.rank(), w.name, w.at);
+  if (jit::is_recording_body()) return loops::scattered_in_body(a, indices, values, w);
   const indexed_axis indexed[] = {{k, &indices}};
   return scattered(a, pick(a.extents(), indexed, k, w.at), input_of(values), w);
 }
@@ -72,6 +74,7 @@ void put_along_axis(array& a, const array& indices, const operand& values, int a
 }
 
 void put(array& a, const array& indices, const operand& values, place at) {
+  jit::refuse_write_in_body(at);
   const array flat = written_along(ravel(a, at), indices, values, 0, {op::buffer, "put", at});
   a = reshape(flat, a.extents(), at);
 }
@@ -81,17 +84,23 @@ void put(array& a, const array& indices, const operand& values, place at) {
 namespace {
 
 /// Additions to few places wait for each other. So they go to several tables, which are then added up: as many as stay
-/// in a GPU's cache, and still get several values a place. (An H200 counts 2^28 bytes in 29 ms with one table.)
-std::int64_t tables_for(std::int64_t values, std::int64_t length) {
+/// in a GPU's cache, and still get several values a place. (An H200 counts 2^28 bytes in 29 ms with one table.) A GPU's
+/// blocks have tables of their own where there are very many values.
+std::int64_t tables_for(const array& positions, std::int64_t length) {
   constexpr std::int64_t most_places = std::int64_t{1} << 18, least_values_a_place = 16, few_values = 1 << 16,
-                         most_tables = 1024;
+                         most_tables = 1024, most_places_of_block = 1 << 13;
+  const std::int64_t values = positions.size();
+  const runtime::device* const owner = positions.node()->owner;
+  const runtime::device& where = owner ? *owner : runtime::default_device();
+  const bool in_blocks = where.kind() == runtime::device_kind::cuda && length <= most_places_of_block;
+  if (in_blocks && jit::pays_tables(values, length)) return 1;
   if (length < 1 || values < few_values || jit::current_options().deterministic) return 1;
   return std::clamp<std::int64_t>(std::min(most_places, values / least_values_a_place) / length, 1, most_tables);
 }
 
 /// `length` sums of `weights` at `positions`, which have a shape; a bad position is an index_error.
 array summed(const array& positions, const jit::input& weights, dtype type, std::int64_t length, const writing& w) {
-  const std::int64_t tables = tables_for(positions.size(), length);
+  const std::int64_t tables = tables_for(positions, length);
   shape extents;
   if (tables > 1) extents.append(tables);
   append_extent(extents, length, w.name, w.at);

@@ -120,7 +120,7 @@ array broadcast_to(const array& x, const shape& extents, place at) {
   if (!broadcast_into(x.extents(), extents, common) || common != extents)
     throw_shape_error(
         fmt::format("broadcast_to: shape {} does not broadcast to {}", to_string(x.extents()), to_string(extents)), at);
-  checked_bytes(extents, x.type());
+  checked_bytes(extents, x.type(), at);
   return wrap(jit::make_broadcast(x.node(), extents, at));
 }
 

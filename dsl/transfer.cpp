@@ -17,15 +17,14 @@ namespace sinter {
 
 const_host_memory::const_host_memory(const void* data, dtype type, const shape& extents, place at)
     : data_(data), type_(type), extents_(extents) {
-  static_cast<void>(checked_bytes(extents, type));
-  static_cast<void>(at);
+  static_cast<void>(checked_bytes(extents, type, at));
   contiguous_strides(extents, steps_);
 }
 
 const_host_memory::const_host_memory(const void* data, dtype type, const shape& extents,
                                  std::span<const std::int64_t> steps, place at)
     : data_(data), type_(type), extents_(extents) {
-  static_cast<void>(checked_bytes(extents, type));
+  static_cast<void>(checked_bytes(extents, type, at));
   if (static_cast<int>(steps.size()) != extents.rank())
     throw_shape_error(fmt::format("host memory of shape {}: {} steps for {} axes", to_string(extents), steps.size(),
                                   extents.rank()),
@@ -34,7 +33,7 @@ const_host_memory::const_host_memory(const void* data, dtype type, const shape& 
 }
 
 const void* const_host_memory::checked(const void* data, std::size_t count, const shape& extents, const place& at) {
-  if (static_cast<std::uint64_t>(checked_bytes(extents, boolean)) != count)
+  if (static_cast<std::uint64_t>(checked_bytes(extents, boolean, at)) != count)
     throw_shape_error(fmt::format("host memory of {} values for shape {} ({} elements)", count, to_string(extents),
                                   extents.size()),
                       at);

@@ -3,6 +3,7 @@
 #include "dsl/index_internal.hpp"
 
 #include "jit/engine.hpp"
+#include "jit/fold/foreseen.hpp"
 #include "jit/loops.hpp"
 
 #include <fmt/format.h>
@@ -127,9 +128,9 @@ bool are_same_at_repeats(const shape& values, const picks& p) {
   return same || selected <= 1;
 }
 
-/// [selection], boolean: whether no later value goes to the same element. A table of the elements has the last writer
-/// of each: the largest position, since positions grow in the order of a loop.
-array is_last_writer(const shape& base, const picks& p, const place& at) {
+/// [selection], boolean: whether no later value goes to the same element, of those that `keep` has. A table of the
+/// elements has the last writer of each: the largest position, since positions grow in the order of a loop.
+array is_last_writer(const shape& base, const picks& p, const array* keep, const place& at) {
   const indexed_part part = indexed_part_of(base, p);
   const shape& extents = part.at.extents;
   const std::int64_t n = p.along >= 0 ? extents[p.along] : extents.size();
@@ -142,7 +143,7 @@ array is_last_writer(const shape& base, const picks& p, const place& at) {
     positions = wrap(jit::make_reshape(positions.node(), extents, at));
   }
   const array nobody = wrap(jit::make_broadcast(constant(-1, type, at).node(), part.table, at));
-  const array writers = scatter_node(nobody, positions, part.at, op::maximum, nullptr, at);
+  const array writers = scatter_node(nobody, positions, part.at, op::maximum, keep, at);
   const array last = record(op::equal, gather(writers, part.at, at), positions, at);
   axis_map map[max_rank];
   for (int k = 0; k < last.rank(); ++k) map[k] = {0, 1, p.along >= 0 ? k : p.first + k};
@@ -208,7 +209,7 @@ array combined_in_order(const array& base, const array& values, const picks& p, 
   const shape& e = p.extents;
   const std::int64_t before = product_of({e.begin(), e.begin() + p.first});
   const std::int64_t after = product_of({e.begin() + p.first + p.indices[0].rank(), e.end()});
-  checked_bytes(shape{before, n, m, after}, base.type());
+  checked_bytes(shape{before, n, m, after}, base.type(), at);
   // Elements are numbered from 1: the gather tells of bad indices, and gives 0, which is none of them.
   const array numbers = record(op::add, iota(m, at), 1, at);
   const array table = wrap(jit::make_reshape(numbers.node(), part.table, at));
@@ -249,7 +250,16 @@ static dtype type_to_combine_in(const array& base, const jit::input& x, const wr
   }
 }
 
-array scattered(const array& base, const picks& p, const jit::input& x, const writing& w, bool distinct) {
+/// Values that change nothing where `keep` doesn't hold.
+static array kept_or_neutral(const array& values, const array* keep, const writing& w) {
+  if (!keep) return values;
+  const bool is_product = w.how == op::multiply || w.how == op::divide;
+  const array neutral = constant(is_product ? 1 : 0, values.type(), w.at);
+  return choose(*keep, input_of(values, w.at), input_of(neutral, w.at), w.at);
+}
+
+array scattered(const array& base, const picks& p, const jit::input& x, const writing& w, bool distinct,
+                const array* keep) {
   const value_input value(x, p.extents.rank(), w.at);
   check_broadcasts(extents_of(value.in), p.extents, w);
   if (distinct && w.how != op::buffer) {
@@ -259,16 +269,16 @@ array scattered(const array& base, const picks& p, const jit::input& x, const wr
   const bool reduces = is_reduced(w.how, base.type());
   const array own = adopted(value.in, reduces ? base.type() : type_to_combine_in(base, value.in, w), w);
   if (p.extents.size() == 0) return base;
-  checked_bytes(p.extents, own.type());
+  checked_bytes(p.extents, own.type(), w.at);
   const array values = wrap(jit::make_broadcast(own.node(), p.extents, w.at));
   if (w.how != op::buffer) {
-    if (reduces) return combined_in_order(base, values, p, w.how, w.at);
-    return scatter_node(base, values, p, combining(w.how, base.type()), nullptr, w.at);
+    if (reduces) return combined_in_order(base, kept_or_neutral(values, keep, w), p, w.how, w.at);
+    return scatter_node(base, values, p, combining(w.how, base.type()), keep, w.at);
   }
-  if (distinct || are_same_at_repeats(own.extents(), p))
-    return scatter_node(base, values, p, op::buffer, nullptr, w.at);
-  const array keep = is_last_writer(base.extents(), p, w.at);
-  return scatter_node(base, values, p, op::buffer, &keep, w.at);
+  if (distinct || are_same_at_repeats(own.extents(), p)) return scatter_node(base, values, p, op::buffer, keep, w.at);
+  array last = is_last_writer(base.extents(), p, keep, w.at);
+  if (keep) last = record(op::logical_and, *keep, last, w.at);
+  return scatter_node(base, values, p, op::buffer, &last, w.at);
 }
 
 // ---- Selections ----
@@ -323,13 +333,14 @@ array viewed(const array& a, const written_view& view) {
   return sinter::view(a, view.facts->view, view.extents, view.site);
 }
 
-array write_basic(const array& a, written_view& view, const jit::input& x, const writing& w) {
+/// The values that a write to a basic view of `a` leaves there.
+jit::node_ref written_basic(const array& a, const written_view& view, const jit::input& x, const writing& w) {
   if (w.how == op::buffer && x.array && x.array->type == a.type() && x.array->extents == view.extents)
-    return updated(a, view, jit::held(x), w.at);
+    return jit::held(x);
   const value_input value(x, view.extents.rank(), w.at);
   check_broadcasts(extents_of(value.in), view.extents, w);
-  if (w.how != op::buffer) return updated(a, view, unwrap(combined(viewed(a, view), value.in, w)), w.at);
-  return updated(a, view, unwrap(replacing(value.in, a.type(), view.extents, w)), w.at);
+  if (w.how != op::buffer) return unwrap(combined(viewed(a, view), value.in, w));
+  return unwrap(replacing(value.in, a.type(), view.extents, w));
 }
 
 /// x, which broadcasts to a selection through one mask with the same value for each true element, spread over the basic
@@ -394,8 +405,13 @@ void selection::write(op how, const operand& x) {
   jit::release(std::exchange(node_, nullptr));
   written_view view{std::unique_ptr<jit::attribute>(std::exchange(facts_, nullptr)), extents_, at_};
   const taken_axes* taken = extras_ && !extras_->taken.list.empty() ? &extras_->taken : nullptr;
-  target = taken ? write_taken(target, view, *taken, input_of(x), w)
-                 : write_basic(target, view, last_input_of(x), w);
+  if (taken) {
+    target = write_taken(target, view, *taken, input_of(x), w);
+    return;
+  }
+  jit::node_ref values = written_basic(target, view, last_input_of(x), w);
+  if (!jit::is_foreseen_write(target.node(), values, view.facts->view))
+    target = updated(target, view, std::move(values), w.at);
 }
 
 void selection::operator=(const selection& x) && {

@@ -28,7 +28,7 @@ constexpr std::int64_t least_columns = 32;   // threads side by side, so that a 
 // Host: iterations that are worth a thread of their own, and the most pieces; the same whatever threads there are, so
 // that results are.
 constexpr std::int64_t iterations_a_piece = 1 << 15, most_pieces_on_host = 64;
-constexpr std::size_t most_bytes_of_accumulator = 32, most_bytes_of_users = 256;
+constexpr std::size_t most_bytes_of_users = 256;
 
 std::int64_t up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 std::int64_t power_of_two(std::int64_t x) {
@@ -106,7 +106,7 @@ lowering::loop_facts lowering::look_at_loops() {
     }
     if (is_reduction(i.code) && open.size() == 1) {
       f.reduces = true;
-      f.accumulator_bytes += i.code == op::reduce_call ? most_bytes_of_users : most_bytes_of_accumulator;
+      f.accumulator_bytes += i.code == op::reduce_call ? most_bytes_of_users : bytes_of_accumulator;
     }
     if (i.code == op::load && open.size() == 1) {
       const std::pair<std::uint32_t, std::uint32_t> key{k.body[open[0]].attr, k.origins[v]};
@@ -167,10 +167,13 @@ void lowering::count_neighbours(bool columns, loop_facts& f) {
 void lowering::distribute() {
   kernel& k = out_->ir;
   arguments& a = out_->numbers;
-  a.blocks = a.pieces = 1;
+  a.pieces = 1;
   a.workspace_bytes = a.ticket_count = 0;
+  if (!k.tables.empty()) return;
+  a.blocks = 1;
   a.shared_bytes = 0;
   if (k.loops.empty()) return;
+  if (for_cuda_ && distribute_tiles()) return align_loops();
   loop_facts f = look_at_loops();
   if (f.loops == 0 || f.beside) return;  // each thread runs the loops of its element
   count_neighbours(true, f);
@@ -189,6 +192,10 @@ void lowering::distribute() {
 
 void lowering::distribute_rows(const loop_facts& f) {
   kernel& k = out_->ir;
+  // Blocks that run parts of several stages stay until the last: half of the threads is what all of them have room for.
+  const bool shares = group_->shares_launch;
+  const std::int64_t of_split = shares ? threads_of_block : threads_of_split;
+  const std::int64_t most = shares ? threads_of_block : most_threads;
   const std::int64_t vectors = up(f.inner, k.lanes) * f.outer;
   std::int64_t team = 1;
   if (f.inner * f.outer > most_elements_a_thread || f.elements < least_rows_for_threads) {
@@ -196,12 +203,12 @@ void lowering::distribute_rows(const loop_facts& f) {
     while (team * f.elements < threads_to_fill && team < vectors) team *= 2;
     if (vectors <= most_vectors_of_block * threads_of_block) team = std::min(team, threads_of_block);
   }
-  const bool few = f.elements * std::min(team, most_threads) < threads_to_fill;
-  const std::int64_t least_for_pieces = 2 * threads_of_split;
+  const bool few = f.elements * std::min(team, most) < threads_to_fill;
+  const std::int64_t least_for_pieces = 2 * of_split;
   const bool split = !f.stages && f.reduces && few && vectors > least_for_pieces;
-  team = std::min(team, split ? threads_of_split : most_threads);
+  team = std::min(team, split ? of_split : most);
   const bool apart = team > threads_of_warp && team * f.elements >= threads_of_device;  // teams wait for no other team
-  k.threads = static_cast<std::uint16_t>(std::max(team, split ? threads_of_split : apart ? team : threads_of_block));
+  k.threads = static_cast<std::uint16_t>(std::max(team, split ? of_split : apart ? team : threads_of_block));
   if (split) team = k.threads;
   const std::int64_t own = power_of_two(up(vectors, team));
   if (f.kept > 0 && f.stages && f.one_dim && own * f.kept <= most_kept) k.kept = static_cast<std::uint8_t>(own);
@@ -209,7 +216,8 @@ void lowering::distribute_rows(const loop_facts& f) {
   const std::int64_t across = std::min(team, power_of_two(up(f.inner, k.lanes))), down = team / across;
   std::int64_t pieces_down = 1, pieces_across = 1;
   if (split) {
-    const std::int64_t wanted = std::min(up(threads_of_device, f.elements * k.threads), up(vectors, 2 * k.threads));
+    const std::int64_t threads = shares ? threads_to_fill : threads_of_device;
+    const std::int64_t wanted = std::min(up(threads, f.elements * k.threads), up(vectors, 2 * k.threads));
     pieces_down = std::min(wanted, up(f.outer, down));
     pieces_across = std::min(up(wanted, pieces_down), up(up(f.inner, k.lanes), across));
   }
@@ -246,7 +254,7 @@ void lowering::distribute_scans(const loop_facts& f) {
   const std::int64_t scans = scans_of_body();
   out_->numbers.blocks = std::min(f.elements * tiles, threads_scanning / threads);
   write_pieces(1, tiles, f.elements, 4 + 4 * scans * f.elements * tiles,
-               2 * most_bytes_of_accumulator * static_cast<std::size_t>(scans));
+               2 * bytes_of_accumulator * static_cast<std::size_t>(scans));
 }
 
 std::int64_t lowering::scans_of_body() const {
@@ -308,7 +316,7 @@ bool lowering::tile_column_scans(const loop_facts& f, std::int64_t rows, std::in
   out_->numbers.blocks = std::min(chains * tiles, threads_scanning / 2 / threads);
   const std::int64_t flags = scans * chains * tiles * up(width, 32);
   write_pieces(tiles, 1, chains, 4 + up(flags, 4) * 4,
-               2 * most_bytes_of_accumulator * static_cast<std::size_t>(scans * width));
+               2 * bytes_of_accumulator * static_cast<std::size_t>(scans * width));
   return true;
 }
 

@@ -46,8 +46,10 @@ class spare_memory {
 /// The state of one evaluation; each thread keeps one, so that a warm evaluation allocates nothing.
 class evaluation {
  public:
-  /// False: everything is computed already.
-  bool plan(std::span<node* const> roots, const options& how) { return plan_.run(roots, how); }
+  /// False: everything is computed already. `in_stages`: as planning::run has it.
+  bool plan(std::span<node* const> roots, const options& how, bool in_stages = true) {
+    return plan_.run(roots, how, in_stages);
+  }
 
   /// Between plan() and prepare(): makes a plan of one kernel run several iterations of the loop around it a launch. The
   /// most that a launch runs then; 1: it can't.
@@ -253,7 +255,6 @@ class evaluation {
   void bind(device& where, lowered& l) {
     bind_pointers(
         l, [](void* v, const node* n) { return static_cast<planned_values*>(v)->memory_of(n); }, &plan_.values);
-    if (l.ir.split) launcher_.bind_workspace(where, l.ir, l.numbers);
     if (l.check_sites.empty()) return;
     const std::size_t count = l.numbers.slots.size();  // the fault record and the launch's number come last
     l.numbers.slots[count - 2].as_pointer = where.fault_address();
@@ -270,6 +271,7 @@ class evaluation {
       bind(*p.where, lowered_at(k));
       bound_.push_back({&lowered_at(k).ir, &lowered_at(k).numbers});
     }
+    launcher_.bind_scratch(*p.where, bound_);
     if (!spare_) runtime::bump(runtime::count().launches);
     if (!p.where->has_streams()) [[likely]]
       return launcher_.start(*p.where, *p.kernel, bound_);

@@ -49,6 +49,9 @@ std::string describe_loops(const lowered& l) {
   const kernel& k = l.ir;
   if (k.over == distribution::elements) return "";
   if (k.over == distribution::transposed) return describe_transposes(k);
+  if (k.over == distribution::tiles)
+    return fmt::format("tiles of {} x {} results a thread, what they share fetched through shared memory{}\n",
+                       k.tile.rows, k.tile.columns, k.split ? fmt::format(", in {} pieces", l.numbers.pieces) : "");
   int loops = 0, depth = 0;
   for (const inst& i : k.body) {
     loops += i.code == op::loop && depth == 0;
@@ -76,6 +79,8 @@ std::string describe(const planning& p, std::size_t number, const options& how) 
   for (std::size_t k = range.first; k < range.first + range.count; ++k) {
     const lowered& l = p.lowered[p.order[k]];
     verify(l.ir);
+    if (!parts.empty() && l.ir.stage != parts.back()->stage)
+      text += fmt::format("stage {}, in the same launch, once all before it is done\n", l.ir.stage + 1);
     parts.push_back(&l.ir);
     text += describe_group(p.groups.groups()[p.order[k]], k + 1, l) + describe_loops(l);
   }
@@ -147,13 +152,21 @@ std::string explain(std::span<node* const> wanted) {
   if (loops.text.size() > before) loops.text.insert(before, "joined and evaluated together:\n").append("\n");
   std::string text = std::move(loops.text);
   stand_ins computed;
-  for (node_ref& n : opaque_below(roots)) {
-    if (n->code == op::launch) text += describe_launch(*n, how) + "\n";
-    else if (n->code == op::lone_call) text += describe_lone_call(*n);
-    else if (n->code == op::repeat)
+  for (opaque_step& step : opaque_below(roots)) {
+    node_ref& n = step.n;
+    if (step.instead) {
+      text += describe_launch(*step.instead->operands()[0], how) + "\n";
+      computed.add(std::move(n));
+    } else if (n->code == op::launch) {
+      text += describe_launch(*n, how) + "\n";
+    } else if (n->code == op::lone_call) {
+      text += describe_lone_call(*n);
+    } else if (n->code == op::repeat) {
       text += fmt::format("loop of {} iterations over whole arrays at {}:{}, opaque to fusion\n\n",
                           n->facts->loop->count, n->site.file, n->site.line);
-    else computed.add(std::move(n));
+    } else {
+      computed.add(std::move(n));
+    }
   }
   return text + describe_plan(roots, how);
 }

@@ -349,6 +349,7 @@ namespace {
   n.has_statements = s.has_statements;
   n.widest_join = n.code == op::join ? std::max(s.widest_join, operands_of_join(&n)) : s.widest_join;
   runtime::bump(runtime::count().recorded);
+  if (foreseer* const f = foreseer::now()) [[unlikely]] f->met(n);
 }
 
 // By value: what is out of registers here would be so everywhere.
@@ -411,9 +412,11 @@ node_ref make_buffer_node(reference<runtime::buffer> values, dtype type, const s
 
 node_ref make_scalar(const sinter::scalar& number, dtype type, const place& at) {
   const scalar fitted = number.type == type ? number : to_number(number, type, at);
-  node_ref n = make_node(op::scalar, type, shape{}, {}, at);
+  if (foreseer* const f = foreseer::now())
+    if (node* const again = f->number(fitted, type, at)) return node_ref(again);
+  node_ref n = new_node(op::scalar, type, shape{}, at);
   n->number = fitted;
-  return n;
+  return record_node(std::move(n));
 }
 
 node_ref make_convert(node* source, dtype type, const place& at) {

@@ -20,6 +20,7 @@ void kernel::clear() {
   staged.clear();
   tiled.clear();
   stepped.clear();
+  tables.clear();
   calls.clear();
   iterations.clear();
   call_operands.clear();
@@ -34,7 +35,9 @@ void kernel::clear() {
   whole = 0;
   unrolled = 0;
   steps = 0;
+  stage = 0;
   threads = 256;
+  tile = {};
   origins.clear();
 }
 
@@ -127,17 +130,21 @@ class verifier {
 
   void check_distribution() const {
     const kernel& k = kernel_;
-    const bool shared = k.over == distribution::rows || k.over == distribution::columns;
+    const bool tiles = k.over == distribution::tiles;
+    const bool shared = k.over == distribution::rows || k.over == distribution::columns || tiles;
     expect_table(shared || k.over == distribution::elements || k.over == distribution::steps ||
                      k.over == distribution::transposed, "no such distribution");
     check_tiled();
     expect_table((k.over == distribution::steps) == (k.steps > 0), "iterations belong to windows");
+    expect_table(tiles == (k.tile.depth > 0), "tiles have a depth");
+    if (tiles) check_tile();
     for (const step_access& a : k.stepped) expect_table(a.access < k.accesses.size(), "a state's access");
     expect_table(!shared || std::ranges::any_of(k.loops, [](const loop_dims& l) { return l.serial == 0; }),
                  "no loops to distribute");
     expect_table(k.split == 0 || (k.split == 1 && shared), "split loops belong to teams of threads");
-    expect_table(k.kept == 0 || k.over == distribution::rows || (k.over == distribution::columns && k.split == 1),
-                 "only rows are kept, or rows of tiles");
+    const bool of_columns = k.over == distribution::columns && k.split == 1;
+    expect_table(k.kept == 0 || k.over == distribution::rows || k.over == distribution::steps || of_columns,
+                 "only rows are kept");
     expect_table(std::has_single_bit(k.lanes) && k.lanes <= 32, "lanes are a power of two");
     expect_table(k.threads >= 32 && k.threads <= 1024 && k.threads % 32 == 0, "threads come in whole warps");
     expect_table(k.origins.size() == (k.loops.empty() ? 0 : k.body.size()), "an origin for each instruction");
@@ -151,6 +158,14 @@ class verifier {
       expect_table(in_order && std::has_single_bit(k.tiled[t].extent), "a tile's dims");
     }
     expect_table(k.tiled.empty() || (k.loops.empty() && k.tiled[0].extent >= k.lanes), "tiles of kernels with loops");
+  }
+
+  void check_tile() const {
+    const kernel& k = kernel_;
+    expect_table(k.loops.size() == 1 && k.threads == 256, "a tile has one loop and a block's threads");
+    expect_table(k.tile.rows > 0 && k.tile.columns > 0 && k.tile.columns % k.lanes == 0, "a tile is whole lanes");
+    expect_table(k.tile.dim == result_tile::none ? k.tile.rows == 1 : k.tile.dim + 1u < k.domain_rank && k.split == 0,
+                 "a tile's rows lie along an outer dim");
   }
 
   /// Which operand is a loop; -1 for none.

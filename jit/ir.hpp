@@ -107,6 +107,13 @@ struct tiled_dim {
   std::uint32_t dim, extent;
 };
 
+/// elements, cuda: an array that atomics change, and small enough for each block to have one of its own in shared memory
+/// while it runs; what it holds then is put into memory.
+struct block_table {
+  std::uint32_t pointer;  ///< parameter
+  std::uint32_t size;     ///< parameter: how many elements
+};
+
 /// distribution::steps: what is read or written of a state of the loop, `rows` and `columns` from an element's own place.
 struct step_access {
   std::uint32_t access, state;
@@ -179,8 +186,19 @@ enum class distribution : std::uint8_t {
   columns,   ///< threads side by side take neighbours along the domain's inner dim, and those below share the
              ///< iterations
   steps,     ///< cuda: blocks take windows of the domain, and run several iterations of a loop around it (jit/steps.hpp)
+  tiles,     ///< cuda: a thread takes a tile of the domain, and runs its only loop for all of it (kernel::tile)
   transposed,  ///< no loops: blocks take tiles of the domain; what lies in memory along another dim than the innermost
                ///< goes through shared memory (cuda), or stays in a cache (jit/transposes.cpp)
+};
+
+/// distribution::tiles: elements of the domain that a thread takes together, since what its loop reads does not depend
+/// on all counters. A block brings `depth` iterations' worth of that to shared memory at a time.
+struct result_tile {
+  static constexpr std::uint8_t none = 0xff;
+  std::uint8_t dim = none;   ///< of the domain, but the inner one: along which a thread has `rows`; none: one row, and
+                             ///< threads below each other share the iterations
+  std::uint8_t rows = 1, columns = 1;  ///< columns: along the inner dim
+  std::uint8_t depth = 0;
 };
 
 struct parameter {
@@ -202,6 +220,7 @@ struct kernel {
   std::vector<staged_rows> staged;
   std::vector<tiled_dim> tiled;  ///< innermost first: the domain's inner dim, then further out
   std::vector<step_access> stepped;
+  std::vector<block_table> tables;
   std::vector<call> calls;
   std::vector<iteration> iterations;
   std::vector<value> call_operands;
@@ -209,8 +228,8 @@ struct kernel {
   std::uint32_t domain_rank = 1;
   std::uint8_t index_bits = 64;
   std::uint8_t math = 0;   ///< math_mode
-  /// Neighbours that a thread takes at once, along the inner dim of the domain (elements, columns) or of each outermost
-  /// loop (rows).
+  /// Neighbours that a thread takes at once, along the inner dim of the domain (elements, columns, tiles) or of each
+  /// outermost loop (rows).
   std::uint8_t lanes = 1;
   distribution over = distribution::elements;
   std::uint8_t split = 0;      ///< 1: the outermost loops may be cut in pieces, which several blocks or threads run
@@ -219,7 +238,9 @@ struct kernel {
   std::uint8_t whole = 0;      ///< rows, cuda: 1: the outermost loops' innermost extents are multiples of `lanes`
   std::uint8_t unrolled = 0;   ///< rows, cuda: if not 0, loops are short, and a thread runs those of so many elements
   std::uint8_t steps = 0;      ///< most iterations of a launch
+  std::uint8_t stage = 0;      ///< of a launch of several parts: it begins when all parts of lower stages have ended
   std::uint16_t threads = 256; ///< of a cuda block
+  result_tile tile;
   /// By instruction, when there are loops: equal numbers are one value, at the same iteration of loops over the same
   /// dims.
   std::vector<std::uint32_t> origins;

@@ -28,16 +28,31 @@ class launcher {
 
   runtime::launch_list* list = nullptr;  ///< where launches go; null: to the device
 
-  /// Scratch memory for a kernel whose loops are split; held until release_scratch().
-  void bind_workspace(device& where, const kernel& ir, arguments& numbers) {
-    if (!scratch_.held.owns_lock()) scratch_ = scratch_of(where, numbers.workspace_bytes, numbers.ticket_count);
-    for (std::size_t k = 0; k < ir.parameters.size(); ++k) {
-      slot& s = numbers.slots[k];
-      if (ir.parameters[k].kind == parameter_kind::workspace) s.as_pointer = scratch_.workspace;
-      if (ir.parameters[k].kind == parameter_kind::tickets) s.as_pointer = scratch_.tickets;
-      if (ir.parameters[k].kind == parameter_kind::phase) phase_ = &s;
+  /// Scratch memory for the parts whose loops are split; held until release_scratch().
+  void bind_scratch(device& where, std::span<const bound_part> parts) {
+    const bool waits = where.kind() == runtime::device_kind::cuda && has_stages(parts);
+    std::size_t workspace = 0, tickets = 0;
+    for (const bound_part& p : parts) {
+      workspace += workspace_of(*p.numbers);
+      tickets += p.numbers->ticket_count;
+    }
+    if (workspace + tickets == 0 && !waits) return;
+    if (!scratch_.held.owns_lock()) scratch_ = scratch_of(where, workspace, tickets);
+    auto* at = static_cast<std::byte*>(scratch_.workspace);
+    auto* ticket = static_cast<std::uint32_t*>(scratch_.tickets);
+    for (const bound_part& p : parts) {
+      for (std::size_t k = 0; k < p.ir->parameters.size(); ++k) {
+        slot& s = p.numbers->slots[k];
+        if (p.ir->parameters[k].kind == parameter_kind::workspace) s.as_pointer = at;
+        if (p.ir->parameters[k].kind == parameter_kind::tickets) s.as_pointer = ticket;
+      }
+      at += workspace_of(*p.numbers);
+      if (ticket) ticket += p.numbers->ticket_count;
     }
   }
+  /// What bind_scratch takes for a part.
+  static std::size_t workspace_of(const arguments& a) { return (a.workspace_bytes + 63) / 64 * 64; }
+  static bool has_stages(std::span<const bound_part> parts) { return parts.back().ir->stage != 0; }
   /// For several launches that are asked for together, before the first: as much as each of them needs.
   void hold_scratch(device& where, std::size_t workspace_bytes, std::size_t ticket_count) {
     scratch_ = scratch_of(where, workspace_bytes, ticket_count);
@@ -69,6 +84,11 @@ class launcher {
   static runtime::launch_shape shape_of(const bound_part& p) {
     const arguments& a = *p.numbers;
     if (p.ir->over == distribution::steps) return schedule_steps(a, window_of(*p.ir));
+    if (!p.ir->tables.empty()) {
+      runtime::launch_shape s = schedule_loops(a, p.ir->threads);
+      s.resident = true;
+      return s;
+    }
     if (p.ir->over == distribution::elements)
       return schedule(a.rows, a.inner + a.lead, p.ir->lanes, a.cost, 0, a.blocks_over);
     return schedule_loops(a, p.ir->threads);
@@ -85,9 +105,12 @@ class launcher {
       pieces.rows *= shape.inner;
       pieces.inner = 1;
     }
-    phase_->as_i64 = static_cast<std::int64_t>(launch_phase::piece);
+    slot* phase = nullptr;
+    for (std::size_t k = 0; k < p.ir->parameters.size(); ++k)
+      if (p.ir->parameters[k].kind == parameter_kind::phase) phase = &p.numbers->slots[k];
+    phase->as_i64 = static_cast<std::int64_t>(launch_phase::piece);
     where.launch(*kernel.function, pointers_, pieces);
-    phase_->as_i64 = static_cast<std::int64_t>(launch_phase::rest);
+    phase->as_i64 = static_cast<std::int64_t>(launch_phase::rest);
     where.launch(*kernel.function, pointers_, shape);
   }
 
@@ -98,7 +121,8 @@ class launcher {
     });
   }
 
-  /// One cuda launch: every part has blocks of its own, and is told how they lie over its domain.
+  /// One cuda launch: every part has blocks of its own, and is told how they lie over its domain. With stages, blocks
+  /// that run at the same time take turns at each stage's.
   void start_parts(device& where, const cached_kernel& kernel, std::span<const bound_part> parts) {
     constexpr int threads = 256;
     shapes_.assign(parts.size() * 3, 0);
@@ -106,8 +130,12 @@ class launcher {
     runtime::launch_shape all;
     all.block[0] = threads;
     all.grid[0] = 0;
+    all.resident = all.cooperative = has_stages(parts);
+    if (all.cooperative) pointers_.push_back(&scratch_.arrivals);
+    std::uint32_t of_stage = 0;
     for (std::size_t k = 0; k < parts.size(); ++k) {
       const bound_part& part = parts[k];
+      if (k > 0 && part.ir->stage != parts[k - 1].ir->stage) of_stage = 0;
       const arguments& a = *part.numbers;
       const bool loops = part.ir->over != distribution::elements;
       const runtime::launch_shape own =
@@ -120,7 +148,8 @@ class launcher {
         pointers_.push_back(&shapes_[3 * k + j]);
       }
       for (slot& s : part.numbers->slots) pointers_.push_back(&s);
-      all.grid[0] += own.grid[0] * own.grid[1];
+      of_stage += own.grid[0] * own.grid[1];
+      all.grid[0] = std::max(all.grid[0], of_stage);
     }
     issue(where, *kernel.function, all);
   }
@@ -128,7 +157,6 @@ class launcher {
   std::vector<void*> pointers_;
   std::vector<int> shapes_;  ///< of the parts of one cuda launch
   scratch scratch_;          ///< of the launch about to be asked for
-  slot* phase_ = nullptr;    ///< of the host kernel about to run in pieces
 };
 
 }  // namespace sinter::jit

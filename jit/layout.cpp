@@ -81,7 +81,9 @@ void lowering::choose_width() {
   if (!for_cuda_ || how_->force_wide_index) return;
   const std::int64_t limit = spaces_.size() > 1 ? narrow_limit - slack_of_loops : narrow_limit;
   std::int64_t trips = spaces_.size() > 1 ? 2 : 1;  // blocks step past the domain by as much as it has
+  const bool tiles = std::ranges::any_of(k.body, [](const inst& i) { return is_scan(i.code); });  // of all rows
   for (std::size_t d = 0; d < final_extents_.size(); ++d) {
+    if (d > 0 && final_spaces_[d] != final_spaces_[d - 1] && !tiles) trips = 1;  // a loop's iterations, for each element
     const std::int64_t n = std::max<std::int64_t>(final_extents_[d], 1);
     if (n >= limit) return;
     if (!spaces_[final_spaces_[d]].serial) trips *= n;  // nobody numbers the iterations of serial loops
@@ -164,7 +166,10 @@ void lowering::choose_lanes() {
   }
   int lanes = widest == 0 || mostly_conditional(unit) ? 1 : static_cast<int>(16 / widest);
   while (lanes > 1 && lanes * static_cast<int>(k.body.size()) > most_lanes_times_operations) lanes /= 2;
+  const std::int64_t tables = bytes_of_tables();
+  if (tables > 0 && lanes > 1 && lanes < 8) lanes *= 2;  // few threads have to have much on its way
   k.lanes = static_cast<std::uint8_t>(lanes);
+  if (tables > 0) write_tables(tables);
   if (lanes == 1) return;
   mark_aligned(unit, [&](std::uint32_t d) { return d == inner; });
   find_near_accesses(unit);
@@ -191,7 +196,7 @@ void lowering::align_loops() {
   const kernel& k = out_->ir;
   if (k.lanes == 1) return;
   const auto is_inner = [&](std::uint32_t d) {
-    if (k.over == distribution::columns) return d == k.domain_rank - 1;
+    if (k.over == distribution::columns || k.over == distribution::tiles) return d == k.domain_rank - 1;
     for (std::uint32_t s = 1; s < spaces_.size(); ++s)
       if (spaces_[s].parent == 0 && d == k.loops[s - 1].first + k.loops[s - 1].count - 1) return true;
     return false;
@@ -304,6 +309,7 @@ void bind(const lowered& l, arguments& numbers, const AddressOf& address_of) {
     if (address) address += p.offset * size;  // arrays without elements have no memory, nor anything to read
     numbers.slots[p.parameter].as_pointer = address;
   }
+  if (l.ir.over == distribution::steps) return;  // whose lead doesn't depend on memory
   numbers.lead = l.ir.lanes > 1 && l.ir.over == distribution::elements ? find_lead(l, numbers) : 0;
   if (l.ir.lanes == 1) return;
   std::uint64_t aligned = static_cast<std::uint64_t>(numbers.lead) << first_lead_bit;

@@ -266,7 +266,7 @@ node_ref record_trail(const loop_body& body, std::size_t state, const node_ref& 
   SINTER_CHECK(!body.condition);
   shape extents = after->extents;
   extents.append(body.count);
-  if (!body.changes(state)) {
+  if (!body.changes(state) || body.count == 1) {
     axis_maps same;
     for (int k = 0; k < after->extents.rank(); ++k) same.push_back({0, 1, k});
     return make_view(after.get(), same, extents, at);

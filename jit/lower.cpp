@@ -12,7 +12,7 @@ namespace sinter::jit {
 
 namespace {
 
-constexpr std::uint32_t identity = 0, scalar_key = 0xfffffffeu;
+constexpr std::uint32_t identity = 0;
 
 /// Whether the value of `n` is zero wherever its loads are.
 bool keeps_zero(const node* n, const stored_values& stored) {
@@ -94,6 +94,7 @@ void lowering::run(const group& what, const stored_values& stored, const options
   map_numbers_.clear();
   form_numbers_.clear();
   pure_.clear();
+  numbers_.clear();
   out.ir.math = static_cast<std::uint8_t>(how.math);
 
   const shape domain = what.domain();
@@ -252,35 +253,6 @@ value lowering::lower_load(node* n, std::uint32_t map) {
   const std::uint32_t a = add_access(parameter_kind::input, n, f, map);
   loads_.push_back({n, map});
   return emit(make_inst(op::load, n->type, a, maps_[map].predicate));
-}
-
-value lowering::lower_scalar(node* n) {
-  epoch_map::entry& e = memo_.at(n, scalar_key);
-  std::uint32_t p;
-  if (memo_.holds(e)) {
-    p = e.value;
-  } else {
-    p = parameter(parameter_kind::scalar, n->type);
-    write_scalar(out_->numbers.slots[p], n->number, n->type);
-    memo_.set(e, n, scalar_key, p);
-  }
-  return emit_pure(make_inst(op::scalar, n->type, p));
-}
-
-/// A C++ number that a recorded function is called with: each call has another one.
-value lowering::lower_argument(node* n) {
-  const std::uint32_t p = parameter(parameter_kind::scalar, n->type);
-  out_->numbers.slots[p] = {};
-  out_->pending_numbers.push_back({p, n});
-  return emit_pure(make_inst(op::scalar, n->type, p));
-}
-
-value lowering::lower_elementwise(node* n, std::uint32_t map) {
-  inst i{n->code, n->type};
-  int k = 0;
-  if (n->facts && n->facts->conditional) return lower_choice(n, map);
-  for (node* x : n->operands()) i.arg[k++] = lower_value(x, broadcast_map(map, n->extents, x->extents));
-  return emit_pure(i);
 }
 
 value lowering::index_forms(const node* n, std::uint32_t map, const shape& source, const shape& result,

@@ -53,6 +53,7 @@ struct group {
   std::uint32_t level = 0;
   bool has_loops = false;           ///< reductions or scans are among what is computed
   bool beside_previous = false;     ///< part of one domain with the group before: they share a launch
+  bool shares_launch = false;       ///< with others, in whose blocks of 256 threads its loops run
   std::optional<box> part = {};     ///< of the domain; none: all of it
   node* lone = nullptr;             ///< a lone_call, which runs whatever of its results is among the outputs ...
   std::span<node* const> written = {};  ///< ... and the memory of its raw outputs, by output

@@ -128,9 +128,12 @@ class lowering {
   void check_parameters() const;
   void note_lowered(node* n);
   value lower_load(node* n, std::uint32_t map);
+  // lower_elementwise.cpp
   value lower_scalar(node* n);
+  std::uint32_t scalar_parameter(const node* n);
   value lower_argument(node* n);
   value lower_elementwise(node* n, std::uint32_t map);
+  value product(inst i);
   value lower_gather(node* n, std::uint32_t map);
   value lower_call(node* n, std::uint32_t map);
   void lower_memory(node* x, const check_site& site, node* written, std::vector<value>& values);
@@ -232,6 +235,10 @@ class lowering {
   void write_forms();
   void choose_width();
   void choose_lanes();
+  // tables.cpp: scatters into small arrays
+  bool counts_in_32_bits(const inst& i, std::int64_t elements) const;
+  std::int64_t bytes_of_tables();
+  void write_tables(std::int64_t bytes);
   template <class F>
   void mark_aligned(const std::vector<bool>& unit, F&& is_inner);
   void align_loops();
@@ -266,6 +273,15 @@ class lowering {
   void write_team(std::int64_t across, std::int64_t down);
   void write_pieces(std::int64_t down, std::int64_t across, std::int64_t elements, std::int64_t tickets,
                     std::size_t bytes_each);
+
+  // tiles.cpp: loops whose results share what they read
+  struct tile_choice;
+  static constexpr std::size_t bytes_of_accumulator = 32;  ///< at most; but for users' reductions
+  bool distribute_tiles();
+  std::uint8_t dim_of_tile(const tile_choice& c) const;
+  bool fits_tile(std::uint8_t dim, tile_choice& c) const;
+  bool distribute_squares(std::uint8_t dim, const tile_choice& c);
+  bool distribute_lines(const tile_choice& c);
 
   // short_rows.cpp: loops that are unrolled
   void unroll_rows(std::int64_t trips, std::int64_t inner, std::int64_t elements, std::int64_t widest);
@@ -315,6 +331,7 @@ class lowering {
   epoch_map lowered_where_;                  ///< node -> its place there
   epoch_map map_numbers_;   ///< (hash of a map, tag) -> its place in maps_
   epoch_map form_numbers_;  ///< (hash of a raw form, tag) -> its place in raw_forms_
+  epoch_map numbers_;  ///< (hash of a number and its line, tag) -> its parameter
   epoch_map pure_;  ///< (hash of an instruction, tag) -> value
 
   // arranging

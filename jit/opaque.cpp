@@ -2,6 +2,8 @@
 
 #include "jit/epoch_map.hpp"
 
+#include <unordered_map>
+
 namespace sinter::jit {
 
 namespace {
@@ -23,11 +25,58 @@ bool has_opaque_below(std::span<node* const> roots) {
   return false;
 }
 
+/// What is found below roots, operands first. No references are counted meanwhile: those there are tell who reads what.
+class below_roots {
+ public:
+  void add(node* n) {
+    if (is_opaque(n->code) || is_opaque_result(n)) {
+      places_[n] = order_.size();
+      order_.push_back({n, {}});
+    } else if (!places_.empty() && is_elementwise(n->code)) {
+      for (std::size_t k = 0; k < n->operand_count; ++k)
+        if (node_ref instead = absorbed(n, k)) return put(n, n->operands()[k], std::move(instead));
+    }
+  }
+
+  std::vector<opaque_step> take() {
+    std::vector<opaque_step> steps;
+    for (step& s : order_)
+      if (s.n) steps.push_back({node_ref::share(s.n), std::move(s.instead)});
+    return steps;
+  }
+
+ private:
+  struct step {
+    node* n;  ///< null: it is part of another one now
+    node_ref instead;
+  };
+
+  /// What stands for `n` when a call absorbs it along with operand k; null: none does.
+  node_ref absorbed(const node* n, std::size_t k) {
+    node* const x = n->operands()[k];
+    const auto at = places_.find(x);
+    if (at == places_.end() || x->references.load(std::memory_order_acquire) != 1) return {};
+    node* const result = order_[at->second].instead ? order_[at->second].instead.get() : x;
+    if (!is_opaque_result(result) || result->operands()[0]->code != op::launch) return {};
+    return result->operands()[0]->facts->launch->absorb(result, n, k);
+  }
+
+  void put(node* n, node* operand, node_ref instead) {
+    order_[places_.at(operand)].n = nullptr;
+    if (is_opaque_result(operand)) order_[places_.at(operand->operands()[0])].n = nullptr;
+    places_[n] = order_.size();
+    order_.push_back({n, std::move(instead)});
+  }
+
+  std::vector<step> order_;
+  std::unordered_map<const node*, std::size_t> places_;
+};
+
 }  // namespace
 
-std::vector<node_ref> opaque_below(std::span<node* const> roots) {
-  std::vector<node_ref> order;
-  if (!has_opaque_below(roots)) return order;
+std::vector<opaque_step> opaque_below(std::span<node* const> roots) {
+  if (!has_opaque_below(roots)) return {};
+  below_roots found;
   std::vector<std::pair<node*, std::size_t>> stack;
   epoch_map seen;
   for (node* r : roots) {
@@ -44,11 +93,11 @@ std::vector<node_ref> opaque_below(std::span<node* const> roots) {
         stack.push_back({x, 0});
         continue;
       }
-      if (is_opaque(n->code) || is_opaque_result(n)) order.push_back(node_ref::share(n));
+      found.add(n);
       stack.pop_back();
     }
   }
-  return order;
+  return found.take();
 }
 
 namespace {

@@ -25,6 +25,11 @@ class opaque_call {
   virtual std::vector<node*> needs(const node& n) const { return {n.operands().begin(), n.operands().end()}; }
   /// Runs it; the memory of its outputs. Nothing that anybody can see has changed when it throws.
   virtual std::vector<reference<runtime::buffer>> run(const node& n) const = 0;
+  /// `result` is a result of a call like this one, operand `k` of the elementwise `reader`, and read by nothing else:
+  /// the result of another call, recorded now, that gives what `reader` is; null where that takes a launch of its own.
+  virtual node_ref absorb(node* result, const node* reader, std::size_t k) const {
+    return static_cast<void>(result), static_cast<void>(reader), static_cast<void>(k), node_ref();
+  }
 
   /// Of a call that has run: by output, its memory, until the result takes it over.
   mutable std::vector<reference<runtime::buffer>> after = {};
@@ -35,9 +40,14 @@ inline bool is_opaque_result(const node* n) {
   return n->code == op::result && n->operand_count > 0 && is_opaque(n->operands()[0]->code);
 }
 
-/// The pending ones that `roots` need, and their results, each after what it needs itself. Held: evaluating one may let
-/// go of others.
-std::vector<node_ref> opaque_below(std::span<node* const> roots);
+struct opaque_step {
+  node_ref n;        ///< what is opaque, or a result of it, or what a call absorbs
+  node_ref instead;  ///< of what a call absorbs: the result of the call that does it as well; else null
+};
+/// The pending ones that `roots` need, and their results, each after what it needs itself. What a call can do along
+/// with its own work, for the only reader of its result, stands in the call's place. Held: evaluating one may let go of
+/// others.
+std::vector<opaque_step> opaque_below(std::span<node* const> roots);
 
 struct options;  // jit/engine.hpp
 

@@ -71,7 +71,7 @@ class planned_values final : public stored_values {
 /// Where a group runs.
 runtime::device& device_of(const group& g);
 
-/// Groups that share a launch: `count` of the launch order from `first` on.
+/// Groups that share a launch: `count` of the launch order from `first` on, by stage (kernel::stage).
 struct launch_range {
   std::size_t first, count;
 };
@@ -79,8 +79,8 @@ struct launch_range {
 /// Reused from one evaluation to the next, so that a warm one allocates nothing.
 class planning {
  public:
-  /// False: everything is computed already.
-  bool run(std::span<node* const> roots, const options& how);
+  /// False: everything is computed already. `in_stages`: groups that need each other may share a launch, too.
+  bool run(std::span<node* const> roots, const options& how, bool in_stages = true);
 
   /// Lowers the k-th group in launch order once more, in another way.
   void lower_again(std::size_t k, const options& how, jit::lowered& out);
@@ -92,9 +92,13 @@ class planning {
   planned_values values;
 
  private:
-  void bundle();
-  bool fits_beside(const launch_range& before, std::size_t k) const;
+  // bundle.cpp: what shares a launch
+  void bundle(const options& how, bool in_stages);
+  bool joins(const launch_range& before, std::size_t k, const options& how, bool in_stages);
+  bool is_beside(const launch_range& before, std::size_t k) const;
+  bool has_room(const launch_range& before, std::size_t k, bool same_domain) const;
   bool depends(std::size_t later, std::size_t earlier) const;
+  void fit_blocks(std::size_t k, const options& how);
   bool lower_groups(const options& how, bool bounded);
   bool is_settled(int plans);
   bool settle_conflicts();

@@ -75,11 +75,12 @@ class printer {
 
   /// How loops lie over threads; nothing for kernels without loops.
   std::string distribution_text() const {
-    constexpr std::string_view names[] = {"elements", "rows", "columns"};
+    constexpr std::string_view names[] = {"elements", "rows", "columns", "steps", "tiles"};
     const kernel& k = kernel_;
     if (k.over == distribution::transposed) return tiles_text();
     if (k.loops.empty()) return "";
-    std::string text = fmt::format(", {}", names[static_cast<int>(k.over) % 3]);
+    std::string text = fmt::format(", {}", names[static_cast<int>(k.over) % 5]);
+    if (k.over == distribution::tiles) text += fmt::format(" of {} x {} results", k.tile.rows, k.tile.columns);
     if (k.lanes != 1) text += fmt::format(", {} lanes", k.lanes);
     if (k.whole != 0) text += ", whole vectors";
     if (k.unrolled != 0) text += ", unrolled";
@@ -94,6 +95,9 @@ class printer {
     constexpr std::string_view modes[] = {"", ", strict math", ", fast math"};
     out_ = fmt::format("kernel {}({}-bit indices{}{})\n", name, kernel_.index_bits, modes[kernel_.math % 3],
                        distribution_text());
+    if (kernel_.stage != 0) out_ += fmt::format("  stage {}, after all before it\n", kernel_.stage);
+    for (const block_table& t : kernel_.tables)
+      out_ += fmt::format("  {}: {} elements, in each block's shared memory\n", parameter(t.pointer), parameter(t.size));
     for (std::uint32_t p = 0; p < kernel_.parameters.size(); ++p) {
       const parameter_kind kind = kernel_.parameters[p].kind;
       if (kind == parameter_kind::input || kind == parameter_kind::output || kind == parameter_kind::scalar)

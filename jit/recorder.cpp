@@ -191,10 +191,14 @@ void recorder::run(std::span<node* const> roots, const place& at) {
 
 /// As run_opaque().
 void recorder::run_calls(std::span<node* const> roots, const place& at) {
-  for (node_ref& held : opaque_below(roots)) {
-    const node_ref n = std::move(held);
+  for (opaque_step& held : opaque_below(roots)) {
+    const opaque_step step = std::move(held);
+    const node_ref& n = step.n;
     if (n->values()) continue;
-    if (!is_opaque(n->code)) {
+    if (step.instead) {
+      evaluate(std::vector<node*>{step.instead.get()}, at);
+      settle(n.get(), reference<buffer>::share(step.instead->values()));
+    } else if (!is_opaque(n->code)) {
       if (depends(n.get())) settle_call_result(n.get());
       else evaluate(std::vector<node*>{n.get()}, at);
     } else if (depends(n.get()) && !calls_.contains(n.get())) {

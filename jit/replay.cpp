@@ -87,7 +87,7 @@ class replay_state {
     for (const std::uint32_t k : list) own_.memory[k] = {};
   }
 
-  /// The numbers of the launch's parts, complete but for scratch memory.
+  /// The numbers of the launch's parts.
   void bind(const recorded_step& step) {
     if (own_.numbers.size() < step.parts.size()) own_.numbers.resize(step.parts.size());
     own_.bound.clear();
@@ -95,6 +95,7 @@ class replay_state {
       bind(*step.where, step.parts[k], own_.numbers[k]);
       own_.bound.push_back({&step.parts[k].code.ir, &own_.numbers[k]});
     }
+    own_.starter.bind_scratch(*step.where, own_.bound);
   }
 
   /// Has the current stream wait for what the bound launch uses.
@@ -191,7 +192,6 @@ class replay_state {
     for (const recorded_number& n : part.numbers)
       write_scalar(numbers.slots[n.parameter], arguments[n.argument].n->number,
                    part.code.ir.parameters[n.parameter].type);
-    if (part.code.ir.split) own_.starter.bind_workspace(where, part.code.ir, numbers);
     if (part.faults == 0) return;
     const std::size_t count = numbers.slots.size();  // as in evaluation: they come last
     numbers.slots[count - 2].as_pointer = where.fault_address();
@@ -246,7 +246,9 @@ void recording::replay(std::span<replay_argument> arguments, std::vector<node_re
 bool recording::starts_together() const {
   if (steps.size() < least_in_graph || steps[0].where->kind() != runtime::device_kind::cuda) return false;
   if (graph_.replays.fetch_add(1, std::memory_order_relaxed) < replays_before_graph) return false;
-  return std::ranges::all_of(steps, [&](const recorded_step& x) { return !x.call && x.where == steps[0].where; });
+  return std::ranges::all_of(steps, [&](const recorded_step& x) {
+    return !x.call && x.where == steps[0].where && x.parts.back().code.ir.stage == 0;  // graphs' blocks wait for none
+  });
 }
 
 void recording::start_together(replay_state& s) const {
@@ -257,12 +259,16 @@ void recording::start_together(replay_state& s) const {
   auto* graph = dynamic_cast<runtime::launch_graph*>(is_new ? made.get() : graph_.list.get());
   SINTER_CHECK(graph);
   std::size_t workspace = 0, tickets = 0, parts = 0;
-  for (const recorded_step& step : steps)
+  for (const recorded_step& step : steps) {
+    std::size_t own_workspace = 0, own_tickets = 0;
     for (const recorded_part& part : step.parts) {
-      workspace = std::max(workspace, part.code.numbers.workspace_bytes);
-      tickets = std::max(tickets, part.code.numbers.ticket_count);
-      ++parts;
+      own_workspace += launcher::workspace_of(part.code.numbers);
+      own_tickets += part.code.numbers.ticket_count;
     }
+    workspace = std::max(workspace, own_workspace);
+    tickets = std::max(tickets, own_tickets);
+    parts += step.parts.size();
+  }
   if (workspace + tickets > 0) s.starter().hold_scratch(*steps[0].where, workspace, tickets);
   graph_.slots.resize(parts);
   graph_launches launches(*graph, is_new);

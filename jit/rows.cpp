@@ -87,6 +87,20 @@ std::uint32_t reduced_mask(std::uint32_t rows, const node* reduction) {
   return out;
 }
 
+/// What n is a view of.
+node* viewed(node* n) {
+  while (!n->values() && n->code == op::view) n = n->operands()[0];
+  return n;
+}
+
+/// Whether n is larger than each of the operands that it combines: it takes less to compute again than to store.
+bool is_outer(const node* n) {
+  if (!is_elementwise(n->code)) return false;
+  for (std::size_t k = 0; k < n->operand_count; ++k)
+    if (2 * viewed(n->operands()[k])->extents.size() > n->extents.size()) return false;
+  return true;
+}
+
 }  // namespace
 
 /// Whether `user` reads its operand at one place per element of it, wherever that is.
@@ -127,13 +141,14 @@ void planner::open_rows(item& i) {
   close(i);
   i.trips = 1;
   const node* n = i.n;
-  if (n->code == op::scatter || n->code == op::iterate || (n->code == op::join && i.wanted && pieces_alike(n))) return store_open_values(i);
+  const bool is_whole = n->code == op::iterate || (n->code == op::join && i.wanted && pieces_alike(n));
+  if (is_whole || (n->code == op::scatter && !writes_trail(i))) return store_open_values(i);
   const item* first = nullptr;
   for (std::size_t k = 0; k < n->operand_count; ++k) {
     const node* x = n->operands()[k];
     if (x->values()) continue;
     const item& s = items_[at(x)];
-    if (s.stored || !s.reduces || (k == 1 && writes_trail(i))) continue;
+    if (s.stored || !s.reduces || (k >= 1 && writes_trail(i))) continue;
     const std::optional<std::uint32_t> rows = rows_through(n, k, s);
     if (!rows || !fits_rows(i, s, *rows)) {
       store_rows(s);
@@ -193,7 +208,8 @@ bool planner::fits_rows(const item& i, const item& s, std::uint32_t rows) const 
   if (s.scans && std::popcount(all & ~rows) != 1 && !is_reduction(i.n->code)) return false;
   if (is_reduction(i.n->code)) return reduces_in_rows(i, s);
   if (is_scan(i.n->code)) return !s.scans && (rows >> i.n->facts->axis & 1u) == 0;
-  const bool widens = s.rows == long_axes(s.n->extents) && rows != all;
+  const bool grows = i.n->extents.size() > s.n->extents.size();  // an outer product, of which a row may be no small part
+  const bool widens = (grows || s.rows == long_axes(s.n->extents)) && rows != all;
   if (!widens) return true;
   const std::int64_t count = product(i.n->extents, rows);
   const std::int64_t trips = std::max(s.trips, i.n->extents.size() / std::max<std::int64_t>(count, 1));
@@ -267,11 +283,18 @@ void planner::open_trail(item& i) {
   i.loop = i.n->operands()[0];
 }
 
-/// Whether i is an array into which a loop stores on the way.
+/// Whether i is an array into which a loop stores on the way, at places that are known or that it computes.
 bool planner::writes_trail(const item& i) {
-  if (i.n->code != op::update || i.n->operands()[1]->values()) return false;
+  if ((i.n->code != op::update && i.n->code != op::scatter) || i.n->operands()[1]->values()) return false;
   const item& s = items_[at(i.n->operands()[1])];
-  return s.loop != nullptr && !s.stored;
+  if (!s.loop || s.stored) return false;
+  if (i.n->code == op::update) return true;
+  return std::ranges::all_of(i.n->operands().subspan(2), [&](const node* x) {
+    if (x->values()) return true;
+    const item& o = items_[at(x)];
+    if (o.stored) return true;
+    return o.loop == s.loop && o.rows == s.rows && o.n->extents == s.n->extents;
+  });
 }
 
 /// Joined pieces are launched by themselves; what a scatter writes is stored first.
@@ -281,8 +304,21 @@ void planner::store_open_values(const item& i) {
     if (!x->values() && items_[at(x)].reduces) store_rows(items_[at(x)]);
 }
 
-/// Stores what item s computes: itself, or what it is a view of.
+/// Stores what item s computes: itself, or what it is a view of; of an outer product the factors.
 bool planner::store_rows(const item& s) {
+  bool factors = false, stored = false;
+  node* const n = viewed(s.n);
+  for (std::size_t k = 0; is_outer(n) && k < n->operand_count; ++k) {
+    node* const x = viewed(n->operands()[k]);
+    if (x->values()) continue;
+    const item& factor = items_[at(x)];
+    if (factor.reduces && !factor.stored && store_rows(factor)) factors = true;
+    else stored |= factor.stored || (factor.reduces && is_outer(x));
+  }
+  if (factors || stored) {  // in the latter case since s was weighed
+    stale_ = true;
+    return factors;
+  }
   if (store(s.n, s.scans ? cut_reason::scan : cut_reason::reduction)) return true;
   bool any = false;
   if (is_fused_call(s.n->code))

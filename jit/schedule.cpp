@@ -85,8 +85,8 @@ runtime::launch_shape schedule_steps(const arguments& a, const step_window& w) {
   s.rows = a.rows;
   s.inner = a.inner;
   s.cost = a.cost;
-  s.block[0] = step_window::threads;
-  s.grid[0] = static_cast<std::uint32_t>((a.inner + w.tile_columns() - 1) / w.tile_columns());
+  s.block[0] = static_cast<std::uint32_t>(w.threads);
+  s.grid[0] = static_cast<std::uint32_t>((a.inner + a.lead + w.tile_columns() - 1) / w.tile_columns());
   s.grid[1] = static_cast<std::uint32_t>((a.rows + w.tile_rows() - 1) / w.tile_rows());
   return s;
 }

@@ -13,6 +13,7 @@ namespace sinter::jit {
 struct scratch {
   void* workspace = nullptr;
   void* tickets = nullptr;  ///< zero: each launch leaves them so
+  void* arrivals = nullptr; ///< a u32, for wait_for_grid (jit/device/team.cuh)
   std::unique_lock<std::mutex> held;
 };
 

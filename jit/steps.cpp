@@ -1,21 +1,31 @@
 #include "jit/steps.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <optional>
 
 namespace sinter::jit {
 
 namespace {
 
-// A block of 64 x 64 elements of which 8 on each side are lost has 1.8 times the work of the 48 x 48 that it stores;
-// with 4 it is 1.3. Where blocks don't fill the device, launches are what counts. On an H200, in ms with borders of 1
-// (one iteration a launch), 2, 4 and 8: 1000 steps of a 512 x 512 heat plate 2.53, 2.00, 1.63, 1.40; 200 steps of
-// 8192 x 8192 28.1, 20.4, 15.0, 16.6.
-constexpr int widest_border = 8, usual_border = 4, cheap = 24, most_cost = 64;
-constexpr std::int64_t few_tiles = 264;
+constexpr int widest_border = 16, narrowest = 16, most_cost = 64;
 constexpr int widest_border_of_line = 128, most_steps = 32;
 constexpr int most_shared_bytes = 48 * 1024;
+
+/// How a plane may be cut into windows, of which `border` rows and columns are lost on each side.
+struct plane_shape {
+  int vectors;  ///< of how many parts of 16 bytes a thread takes one
+  int points, warps, border;
+};
+// 1000 steps of a 512 x 512 heat plate on an H200, in us with launches in a graph: 379 with the second shape, 387 to 416
+// with the first's border, 472 with 128 x 64 elements and a border of 16. 200 steps of 8192 x 8192, in ms: 5.8 with the
+// last, 5.9 with the third's 8 rows a thread, 6.0 with half its warps, 7.9 with a border of 4; 14.7 with windows of
+// 64 x 64 in shared memory, 8.6 where a warp walks down a strip and keeps two rows of each iteration.
+constexpr plane_shape plane_shapes[] = {{2, 4, 8, 8}, {2, 4, 20, 12}, {1, 8, 16, 12}, {1, 16, 8, 8}};
+// Of a thread: registers for states, and instructions that loops over its elements are written out to.
+constexpr int most_state_registers = 64, most_text = 1500;
 
 /// What a window holds for each of its elements: every state twice.
 int bytes_of_element(const kernel& k) {
@@ -28,6 +38,87 @@ int bytes_of_element(const kernel& k) {
   }
   return bytes;
 }
+
+/// What windows of a plane depend on.
+struct plane_facts {
+  int widest = 1;      ///< bytes of an element
+  int bytes = 0;       ///< of all states' elements
+  int words = 0;       ///< registers for them
+  int operations = 0;  ///< arithmetic
+  int edge_bytes = 0;  ///< of a column: what warps tell each other in an iteration, twice
+
+  explicit plane_facts(const kernel& k) {
+    for (const inst& x : k.body) operations += is_elementwise(x.code);
+    std::uint32_t states = 0;
+    for (const step_access& a : k.stepped) states = std::max(states, a.state + 1);
+    for (std::uint32_t s = 0; s < states; ++s) {
+      int up = 0, down = 0, size = 0;
+      for (const step_access& a : k.stepped) {
+        if (a.state != s) continue;
+        size = static_cast<int>(size_of(k.parameters[k.accesses[a.access].pointer].type));
+        up = std::max(up, -a.rows);
+        down = std::max(down, a.rows);
+      }
+      widest = std::max(widest, size);
+      bytes += size;
+      words += std::max(size / 4, 1);
+      edge_bytes += 2 * (up + down) * std::max(size, 4);
+    }
+  }
+  /// Of a warp.
+  int shared_bytes(int lanes) const { return edge_bytes * lanes * step_window::warp; }
+};
+
+/// How long a launch takes, in cycles of an H200: right within a fifth for the shapes above and some others, of 512 x 512
+/// and 8192 x 8192 elements.
+class plane_cost {
+ public:
+  plane_cost(const kernel& k, const arguments& a, int lead)
+      : facts_(k), window_(window_of(k)), steps_(k.steps),
+        tiles_(static_cast<double>((a.rows + window_.tile_rows() - 1) / window_.tile_rows()) *
+               static_cast<double>((a.inner + lead + window_.tile_columns() - 1) / window_.tile_columns())),
+        elements_(static_cast<double>(a.rows) * static_cast<double>(a.inner)) {}
+
+  double of_iteration() const {
+    const double rounds = std::max(tiles_ / (processors * together()), 1.0);
+    const double computing = steps_ * (together() * of_warps(rounds < 2) + barrier);
+    const double moving = together() * moved_bytes() / bytes_a_cycle();
+    const double hidden = together() > 1 ? 0.45 * std::min(computing, moving) : 0;  // by another block's other half
+    return (launch + rounds * (computing + moving - hidden)) / steps_;
+  }
+
+ private:
+  static constexpr double processors = 132, registers = 65536, most_threads = 2048;
+  static constexpr double launch = 3000, barrier = 40, warps_at_once = 4;
+
+  /// Blocks on a processor.
+  double together() const {
+    const double own = window_.points * window_.lanes * facts_.words + 48;
+    const double fit = std::min(std::floor(most_threads / window_.threads), std::floor(registers / (own * window_.threads)));
+    return std::max(1.0, std::min(fit, std::ceil(tiles_ / processors)));
+  }
+
+  /// An iteration of a block. Where all blocks run at once, those at the border, which have more to ask, are waited for.
+  double of_warps(bool at_once) const {
+    const double each = facts_.operations * 0.75 + (at_once ? 3 : 0.5);
+    const double thread = window_.points * window_.lanes * each + 3 * window_.points + 8 + 4 * window_.lanes;
+    return window_.threads / step_window::warp / warps_at_once * thread;
+  }
+
+  double moved_bytes() const {
+    const double tile = static_cast<double>(window_.tile_rows()) * window_.tile_columns();
+    return (0.75 * window_.rows * window_.columns + tile) * facts_.bytes;  // neighbours' windows overlap in the cache
+  }
+
+  double bytes_a_cycle() const {
+    constexpr double cache = 40e6, from_cache = 40, from_memory = 18;
+    return elements_ * facts_.bytes > cache ? from_memory : from_cache;
+  }
+
+  plane_facts facts_;
+  step_window window_;
+  double steps_, tiles_, elements_;
+};
 
 /// Where an access of the kernel stands in memory, of which rows are `pitch` elements.
 struct placed {
@@ -44,9 +135,9 @@ class stepping {
     if (!is_plain() || !find_stores() || !find_loads()) return false;
     k_.over = distribution::steps;
     k_.lanes = 1;
-    k_.threads = step_window::threads;
+    k_.threads = step_window::threads_of_line;
     k_.stepped = stepped_;
-    if (!choose_steps()) return false;
+    if (k_.domain_rank == 1 ? !choose_line() : !choose_plane()) return false;
     add_parameters();
     return true;
   }
@@ -139,27 +230,63 @@ class stepping {
     if (steps[k_.domain_rank - 1] != 1) return std::nullopt;
     if (k_.domain_rank == 2) {
       where.pitch = steps[0];
-      if (where.pitch < 2 * widest_border || array->extents.rank() == 0 ||
+      if (where.pitch < narrowest || array->extents.rank() == 0 ||
           array->extents[array->extents.rank() - 1] != where.pitch)
         return std::nullopt;
     }
     return where;
   }
 
-  bool choose_steps() {
+  bool choose_line() {
     step_window w = window_of(k_);
-    const int reach = std::max(w.row_reach, w.column_reach);
-    if (w.points == 0 || reach == 0) return false;
-    constexpr int tile = step_window::side - 2 * widest_border;
-    const bool few = (l_.numbers.rows + tile - 1) / tile * ((l_.numbers.inner + tile - 1) / tile) <= few_tiles;
-    const int widest = few && l_.numbers.cost <= cheap ? widest_border : usual_border;
-    const int border =
-        k_.domain_rank == 1 ? std::min(widest_border_of_line, w.columns / 32) : std::min(widest, w.rows / 8);
-    k_.steps = static_cast<std::uint8_t>(std::min(border / reach, most_steps));
-    w = window_of(k_);
-    constexpr std::int64_t most_blocks_down = 65535;
-    return k_.steps >= 2 && l_.numbers.rows <= most_blocks_down * w.tile_rows();
+    if (w.points == 0 || w.column_reach == 0) return false;
+    k_.steps = static_cast<std::uint8_t>(
+        std::min(std::min(widest_border_of_line, w.columns / 32) / w.column_reach, most_steps));
+    return k_.steps >= 2;
   }
+
+  bool choose_plane() {
+    double least = std::numeric_limits<double>::infinity();
+    kernel best = k_;
+    for (const plane_shape& s : plane_shapes) {
+      if (!take_shape(s)) continue;
+      const double cost = plane_cost(k_, l_.numbers, lead()).of_iteration();
+      if (cost >= least) continue;
+      least = cost;
+      best.lanes = k_.lanes;
+      best.kept = k_.kept;
+      best.threads = k_.threads;
+      best.steps = k_.steps;
+    }
+    k_ = std::move(best);
+    l_.numbers.lead = lead();
+    return k_.steps >= 2;
+  }
+
+  /// Whether a window of such a shape can be had, perhaps with fewer rows.
+  bool take_shape(const plane_shape& s) {
+    const plane_facts facts(k_);
+    const step_window reach = window_of(k_);
+    constexpr int vector_bytes = 16, most_lanes = 4;
+    const int lanes = std::max(1, std::min(vector_bytes / facts.widest, most_lanes) / s.vectors);
+    int points = s.points, warps = s.warps;
+    while (points * lanes * facts.words > most_state_registers || points * lanes * facts.operations > most_text)
+      points /= 2;
+    while (warps * facts.shared_bytes(lanes) > most_shared_bytes) warps /= 2;
+    const int steps = s.border / std::max({reach.row_reach, reach.column_reach, 1});
+    if (points == 0 || points < reach.row_reach || warps == 0 || steps < 2) return false;
+    k_.lanes = static_cast<std::uint8_t>(lanes);
+    k_.kept = static_cast<std::uint8_t>(points);
+    k_.threads = static_cast<std::uint16_t>(warps * step_window::warp);
+    k_.steps = static_cast<std::uint8_t>(steps);
+    const step_window w = window_of(k_);
+    constexpr std::int64_t most_blocks_down = 65535;
+    return w.row_reach + w.column_reach > 0 && w.tile_rows() > 0 && w.tile_columns() > 0 &&
+           l_.numbers.rows <= most_blocks_down * w.tile_rows();
+  }
+
+  /// Elements before the domain, in the vector that its first column is part of.
+  int lead() const { return static_cast<int>(columns_before() % k_.lanes); }
 
   /// Those that the emitter finds by their place at the end: the states as they are now, the array's bounds as seen
   /// from the domain's first element (columns, then rows if it has any), and the number of iterations.
@@ -205,16 +332,21 @@ step_window window_of(const kernel& k) {
     w.row_reach = std::max(w.row_reach, std::abs(a.rows));
     w.column_reach = std::max(w.column_reach, std::abs(a.columns));
   }
-  const bool line = k.domain_rank == 1;
-  w.rows = line ? 1 : step_window::side;
-  w.columns = line ? step_window::longest_line : step_window::side;
-  w.points = w.rows * w.columns / step_window::threads;
-  const auto fits = [&] {
-    return ((w.rows + 2 * w.row_reach) * w.columns + 2 * w.column_reach) * bytes_of_element(k) <= most_shared_bytes;
-  };
-  for (; w.points > 0 && !fits(); w.points /= 2) (line ? w.columns : w.rows) /= 2;
+  w.lanes = k.lanes;
+  w.threads = k.threads;
   w.row_border = w.row_reach * k.steps;
-  w.column_border = w.column_reach * k.steps;
+  w.column_border = (w.column_reach * k.steps + w.lanes - 1) / w.lanes * w.lanes;
+  if (k.domain_rank > 1) {
+    w.points = k.kept;
+    w.rows = w.points * w.threads / step_window::warp;
+    w.columns = w.lanes * step_window::warp;
+    return w;
+  }
+  w.rows = 1;
+  w.columns = step_window::longest_line;
+  w.points = w.columns / w.threads;
+  for (; w.points > 0 && (w.columns + 2 * w.column_reach) * bytes_of_element(k) > most_shared_bytes; w.points /= 2)
+    w.columns /= 2;
   return w;
 }
 

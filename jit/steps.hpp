@@ -1,5 +1,5 @@
 // Several iterations of a loop over whole arrays in one launch: overlapped tiles in time. A block keeps a window of the
-// states in shared memory, runs iterations on it, and stores the middle: each iteration spoils as many elements along the
+// states on the chip, runs iterations on it, and stores the middle: each iteration spoils as many elements along the
 // window's border as the loop's statements reach across.
 // Ghost zones: Meng and Skadron, "Performance modeling and automatic ghost zone optimization for iterative stencil loops on
 // GPUs", ICS 2009.
@@ -17,14 +17,15 @@ struct stepped_state {
   const node* next;
 };
 
-/// The window of a block of `threads`. Two-dimensional ones have columns of neighbouring threads, each of which takes
-/// `points` rows below each other; others are lines, of which a thread takes `points` elements, `threads` apart.
+/// The window of a block. Of a plane each warp has rows of `lanes` neighbours a thread; threads keep `points` rows of
+/// those in registers, get their neighbours' columns by shuffles, and the rows next to a warp's own from shared memory.
+/// Lines lie in shared memory whole: a thread takes `points` elements, `threads` apart.
 struct step_window {
-  static constexpr int threads = 512, longest_line = 4096, side = 64;
+  static constexpr int warp = 32, threads_of_line = 512, longest_line = 4096;
   int rows, columns;            ///< elements
-  int points;                   ///< of a thread
+  int lanes, points, threads;
   int row_reach, column_reach;  ///< how far an iteration's reads go
-  int row_border, column_border;  ///< what a launch spoils, on each side
+  int row_border, column_border;  ///< what a launch spoils, on each side; columns in whole vectors of `lanes`
   int tile_rows() const { return rows - 2 * row_border; }
   int tile_columns() const { return columns - 2 * column_border; }
 };

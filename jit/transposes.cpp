@@ -92,7 +92,7 @@ std::uint32_t lowering::fastest_dim(std::uint32_t access_number) const {
 void lowering::choose_transposes() {
   kernel& k = out_->ir;
   const std::uint32_t inner = k.domain_rank - 1;
-  if (how_->layout != layout_knowledge::all || how_->single_lane || !k.loops.empty()) return;
+  if (how_->layout != layout_knowledge::all || how_->single_lane || !k.loops.empty() || !k.tables.empty()) return;
   if (k.domain_rank < 2 || final_extents_[inner] < least_across) return;
   if (out_->numbers.rows * out_->numbers.inner < (for_cuda_ ? least_elements : least_on_host)) return;
   if (std::ranges::any_of(k.calls, [](const call& c) { return c.kernel->runs_alone(); })) return;

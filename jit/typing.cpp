@@ -1,5 +1,6 @@
 #include "jit/typing.hpp"
 
+#include "jit/fold/foreseen.hpp"
 #include "jit/simplify.hpp"
 
 #include <fmt/format.h>
@@ -117,19 +118,29 @@ node_ref constant_like(const input& x, const scalar& number, dtype type, const p
   return make_broadcast(make_scalar(number, type, at).get(), x.array ? x.array->extents : shape{}, at);
 }
 
+/// The node, of operands that are as it takes them; or that of an earlier iteration of a loop, again.
+inline node_ref operation(op code, dtype type, const shape& extents, std::span<node_ref> operands, const place& at) {
+  if (foreseer* const f = foreseer::now())
+    if (node* const again = f->operation(code, type, operands, at)) return node_ref(again);
+  node_ref n = new_node(code, type, extents, at);
+  for (node_ref& x : operands) add_operand(*n, std::move(x));
+  return record_node(std::move(n));
+}
+
 /// Makes the node: operand k converted to wanted[k], shapes broadcast.
 node_ref apply(op code, std::span<const input> operands, const dtype* wanted, dtype result, const place& at) {
   const shape* shared = shared_extents(operands);
-  node_ref n = new_node(code, result, shared ? *shared : shape{}, at);
+  shape extents;
+  if (!shared) {
+    extents = broadcast_extents(operands, info(code).name, at);
+    checked_bytes(extents, result);
+  }
+  node_ref converted[3];
   for (std::size_t k = 0; k < operands.size(); ++k) {
     const input& x = operands[k];
-    add_operand(*n, x.array && x.array->type == wanted[k] ? held(x) : as_type(x, wanted[k], at));
+    converted[k] = x.array && x.array->type == wanted[k] ? held(x) : as_type(x, wanted[k], at);
   }
-  if (!shared) {
-    n->extents = broadcast_extents(operands, info(code).name, at);
-    checked_bytes(n->extents, result);
-  }
-  return record_node(std::move(n));
+  return operation(code, result, shared ? *shared : extents, {converted, operands.size()}, at);
 }
 
 node_ref apply(op code, std::span<const input> operands, dtype compute, dtype result, const place& at) {
@@ -161,10 +172,8 @@ bool is_plain_arithmetic(std::span<const input> operands) {
 node_ref record_number(op code, std::span<const input> operands, const place& at) {
   if (is_plain_arithmetic(operands)) {
     const node* a = operands[0].array;
-    node_ref n = new_node(code, a->type, a->extents, at);
-    add_operand(*n, held(operands[0]));
-    add_operand(*n, held(operands[1]));
-    return record_node(std::move(n));
+    node_ref both[] = {held(operands[0]), held(operands[1])};
+    return operation(code, a->type, a->extents, both, at);
   }
   const dtype type = common_type(operands, info(code).name, at);
   if (type == dtype::boolean) return record_boolean_arithmetic(code, operands, at);

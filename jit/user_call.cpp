@@ -1,6 +1,7 @@
 // Calls of users' kernels: what dtypes they bind, and their nodes.
 #include "jit/user_kernel.hpp"
 
+#include "jit/fold/foreseen.hpp"
 #include "jit/graph_internal.hpp"
 #include "jit/loops.hpp"
 
@@ -129,7 +130,7 @@ class call_recorder {
     facts->kernel = &bound;
     if (k_.runs_alone()) facts->loop = std::make_shared<loop_body>();
     const op code = k_.runs_alone() ? op::lone_call : k_.has_raw_inputs() ? op::raw_call : op::call;
-    for (const dtype t : bound.output_types) checked_bytes(extents_, t);
+    for (const dtype t : bound.output_types) checked_bytes(extents_, t, at_);
     node_ref call = new_node(code, bound.output_types[0], extents_, at_, std::move(facts));
     for (std::size_t p = 0; p < operands_.size(); ++p) add_input(*call, p, bound.input_types[p]);
     add_positions(*call);
@@ -254,7 +255,7 @@ bool is_plain(const user_kernel& k, const call_options& how) {
 inline node_ref new_call(op code, std::unique_ptr<attribute>&& facts, const shape& extents, const place& at) {
   const std::vector<dtype>& results = facts->kernel->output_types;
   if (extents.rank() > 0)
-    for (const dtype t : results) checked_bytes(extents, t);
+    for (const dtype t : results) checked_bytes(extents, t, at);
   return new_node(code, results[0], extents, at, std::move(facts));
 }
 
@@ -302,13 +303,20 @@ node_ref record_call(const user_kernel& kernel, std::span<const input> operands,
                      const call_options& how) {
   SINTER_CHECK(!kernel.is_reduction());
   if (!is_plain(kernel, how)) return call_recorder(kernel, operands, at, how).run();
+  const user_kernel& bound = bound_kernel(kernel, operands, at);
+  const std::vector<dtype>& types = bound.input_types;
+  node_ref converted[3];
+  if (foreseer* const f = foreseer::now(); f && operands.size() <= 3) {
+    for (std::size_t k = 0; k < operands.size(); ++k) converted[k] = call_operand(operands[k], types[k]);
+    if (node* const again = f->call(&bound, {converted, operands.size()}, at)) return node_ref(again);
+  }
   auto facts = std::make_unique<attribute>();
-  facts->kernel = &bound_kernel(kernel, operands, at);
-  const std::vector<dtype>& types = facts->kernel->input_types;
+  facts->kernel = &bound;
   const shape* shared = shared_extents(operands);
   node_ref call = new_call(op::call, std::move(facts),
                            shared ? *shared : broadcast_extents(operands, kernel.name, at), at);
-  for (std::size_t k = 0; k < operands.size(); ++k) add_operand(*call, call_operand(operands[k], types[k]));
+  for (std::size_t k = 0; k < operands.size(); ++k)
+    add_operand(*call, k < 3 && converted[k] ? std::move(converted[k]) : call_operand(operands[k], types[k]));
   return record_node(std::move(call));
 }
 
@@ -341,6 +349,8 @@ node_ref result_of(node_ref call, std::size_t k) {
   }
   const node& c = *call;
   const user_kernel& u = *c.facts->kernel;
+  if (foreseer* const f = foreseer::now(); f && k == 0)
+    if (node* const again = f->operation(op::result, u.output_types[0], {&call, 1}, c.site)) return node_ref(again);
   const bool raw = u.outputs[k].is_raw;  // as large as what it was before
   node_ref n = new_node(op::result, u.output_types[k], raw ? c.operands()[base_operand(c, k)]->extents : c.extents, c.site,
                         std::move(facts));

@@ -1,5 +1,6 @@
 // Views: affine maps of indices over one source. A view of a view is one view; a view of an update that reads only new
 // elements, or only old ones, is a view of those.
+#include "jit/fold/foreseen.hpp"
 #include "jit/graph_internal.hpp"
 #include "jit/region.hpp"
 
@@ -129,6 +130,8 @@ node_ref make_view(node_ref source, std::unique_ptr<attribute>&& facts, const sh
     if (is_identity(facts->view, source->extents, extents)) return source;
   }
   const op below = source->is_statement ? op::buffer : source->code;  // statements aren't looked through
+  if (foreseer* const f = foreseer::now(); f && below != op::view && below != op::update)
+    if (node* const again = f->view(source, facts->view, extents, at)) return node_ref(again);
   node_ref view = new_node(op::view, source->type, extents, at, std::move(facts));
   add_operand(*view, std::move(source));
   if (below == op::view || below == op::update) {

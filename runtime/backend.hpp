@@ -23,6 +23,9 @@ struct launch_shape {
   std::uint32_t shared_bytes = 0;
   std::int64_t rows = 1, inner = 1;  ///< the loop domain: outer iterations and elements of the inner loop
   int cost = 1;                      ///< operations an element takes, to decide how many threads pay
+  /// cuda, of a grid of one axis: no more blocks than run at the same time, which stride over what is more; and whether
+  /// they wait for each other.
+  bool resident = false, cooperative = false;
 };
 
 /// A function ready to launch on its device. Destroying it unloads its module when no launch is pending.

@@ -7,10 +7,12 @@
 
 namespace sinter {
 
-void shape::throw_rank_limit() { throw shape_error(fmt::format("shape: an array has at most {} axes", max_rank)); }
+void shape::throw_rank_limit(const place& at) {
+  throw shape_error(error_text(fmt::format("shape: an array has at most {} axes", max_rank), at));
+}
 
-void shape::throw_negative_extent(std::int64_t extent) {
-  throw shape_error(fmt::format("shape: an extent of {} is negative", extent));
+void shape::throw_negative_extent(std::int64_t extent, const place& at) {
+  throw shape_error(error_text(fmt::format("shape: an extent of {} is negative", extent), at));
 }
 
 std::string to_string(const shape& s) { return fmt::format("[{}]", fmt::join(s.begin(), s.end(), ", ")); }
@@ -37,13 +39,14 @@ void contiguous_strides(const shape& s, std::int64_t* strides) {
   }
 }
 
-std::int64_t checked_bytes(const shape& s, dtype type) {
+std::int64_t checked_bytes(const shape& s, dtype type, const place& at) {
   if (std::find(s.begin(), s.end(), 0) != s.end()) return 0;
   constexpr std::int64_t limit = std::int64_t{1} << 62;
   std::int64_t bytes = size_of(type);
   for (const std::int64_t extent : s) {
     if (bytes > limit / extent)
-      throw shape_error(fmt::format("shape: {} of {} takes more than 2^62 bytes", to_string(s), to_string(type)));
+      throw shape_error(
+          error_text(fmt::format("shape: {} of {} takes more than 2^62 bytes", to_string(s), to_string(type)), at));
     bytes *= extent;
   }
   return bytes;

@@ -27,13 +27,14 @@ class shape {
     return *this;
   }
   /// Throws shape_error for a rank above 16 or a negative extent.
-  constexpr shape(std::initializer_list<std::int64_t> extents) : shape() {
-    for (std::int64_t n : extents) append(n);
+  constexpr shape(std::initializer_list<std::int64_t> extents, place at = place::here()) : shape() {
+    for (std::int64_t n : extents) append(n, at);
   }
   template <class Range>
-    requires(!std::is_convertible_v<const Range&, shape> && requires(const Range& r) { std::span<const std::int64_t>(r); })
-  explicit shape(const Range& extents) : shape() {
-    for (std::int64_t n : std::span<const std::int64_t>(extents)) append(n);
+    requires(!std::is_convertible_v<const Range&, shape> &&
+             requires(const Range& r) { std::span<const std::int64_t>(r); })
+  explicit shape(const Range& extents, place at = place::here()) : shape() {
+    for (std::int64_t n : std::span<const std::int64_t>(extents)) append(n, at);
   }
 
   constexpr int rank() const { return rank_; }
@@ -47,9 +48,9 @@ class shape {
     for (int k = 0; k < rank_; ++k) n *= static_cast<std::uint64_t>(extent_[k]);
     return static_cast<std::int64_t>(n);
   }
-  constexpr void append(std::int64_t extent) {
-    if (rank_ == max_rank) throw_rank_limit();
-    if (extent < 0) throw_negative_extent(extent);
+  constexpr void append(std::int64_t extent, const place& at = {}) {
+    if (rank_ == max_rank) throw_rank_limit(at);
+    if (extent < 0) throw_negative_extent(extent, at);
     extent_[rank_++] = extent;
   }
   friend constexpr bool operator==(const shape& a, const shape& b) {
@@ -60,8 +61,8 @@ class shape {
   }
 
  private:
-  [[noreturn]] static void throw_rank_limit();
-  [[noreturn]] static void throw_negative_extent(std::int64_t extent);
+  [[noreturn]] static void throw_rank_limit(const place& at);
+  [[noreturn]] static void throw_negative_extent(std::int64_t extent, const place& at);
 
   // Recording copies shapes all the time, most of few axes: these copy without a loop, and only their room is cleared.
   static constexpr int always_copied = 2;
@@ -91,7 +92,7 @@ bool broadcast_into(const shape& a, const shape& b, shape& out);
 /// Strides in elements of a C-order array of shape `s`; written to `strides[0 .. rank)`.
 void contiguous_strides(const shape& s, std::int64_t* strides);
 
-/// The bytes `s` takes, checked: throws shape_error when `s` holds more than 2^62 bytes of `type`.
-std::int64_t checked_bytes(const shape& s, dtype type);
+/// The bytes `s` takes. shape_error, at the line `at`, when they are more than 2^62.
+std::int64_t checked_bytes(const shape& s, dtype type, const place& at = {});
 
 }  // namespace sinter

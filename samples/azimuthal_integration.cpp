@@ -13,15 +13,14 @@ array ring_of(const array& distance, std::int64_t rings) {
   return minimum(distance / max(distance) * static_cast<double>(rings), rings - 1).astype(i64);
 }
 
-/// Every ring looks at every pixel, [n] -> [rings, n] -> [rings]: for few pixels. Two launches, as the largest distance
-/// comes first.
+/// Every ring looks at every pixel, [n] -> [rings, n] -> [rings]: for few pixels. One launch of two stages, as the
+/// largest distance comes first.
 array means(const array& value, const array& distance, std::int64_t rings) {
   array inside = ring_of(distance, rings) == arange(rings)(all, newaxis);
   return mean(broadcast_to(value, {rings, value.size()}), {.over = 1, .where = inside});
 }
 
-/// For many: every pixel is added to its own ring only. Four launches: the largest distance; zeros; sums and counts;
-/// means.
+/// For many: every pixel is added to its own ring only. Stages: the largest distance, zeros; sums and counts; means.
 array means_by_number(const array& value, const array& distance, std::int64_t rings) {
   array ring = ring_of(distance, rings);
   return bincount(ring, value, rings) / bincount(ring, rings);
@@ -55,7 +54,7 @@ std::vector<double> reference(const std::vector<double>& value, const std::vecto
 using integration = array (*)(const array& value, const array& distance, std::int64_t rings);
 
 void row(samples::report& report, const std::string& form, std::size_t pixels, std::size_t rings, integration integrate,
-         const std::string& suffix, std::uint64_t launches = 2) {
+         const std::string& suffix) {
   const auto host_value = samples::random_values<double>(pixels, 0, 1, 1);
   const auto host_distance = samples::random_values<double>(pixels, 0, 100, 2);
   const array value(host_value), distance(host_distance);
@@ -68,16 +67,16 @@ void row(samples::report& report, const std::string& form, std::size_t pixels, s
     const std::vector<double> want = reference(host_value, host_distance, rings);
     return samples::largest_error(profile.to_vector<double>(), [&](std::size_t k) { return want[k]; });
   };
-  report.row(form, 1e-12, call, error, suffix, launches);
+  report.row(form, 1e-12, call, error, suffix);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   return samples::run("azimuthal_integration", argc, argv, [](samples::report& report) {
-    row(report, "naive", 20000, 50, means_ring_by_ring, "", 0);
+    row(report, "naive", 20000, 50, means_ring_by_ring, "");
     row(report, "fixed", 20000, 50, means, "");
-    row(report, "fixed", 20000, 50, means_by_number, "_bins", 4);
-    row(report, "fixed", 1000000, 1000, means_by_number, "_bins_1e6", 4);
+    row(report, "fixed", 20000, 50, means_by_number, "_bins");
+    row(report, "fixed", 1000000, 1000, means_by_number, "_bins_1e6");
   });
 }

@@ -1,5 +1,5 @@
 // k-means: every point belongs to the nearest of k centres, and every centre moves to the mean of its points. A round
-// is two launches: nothing of shape [points, centres] is ever in memory.
+// is one launch, of two stages or three: nothing of shape [points, centres] is ever in memory.
 #include "support/harness.hpp"
 
 #include <sinter/sinter.hpp>
@@ -16,16 +16,15 @@ array nearest(const array& points, const array& centres) {
   return argmin(distances, 1);
 }
 
-/// A round: distances, minimum and numbers are one launch, all means the other. For few centres: each looks at all
-/// points.
+/// A round: distances, minimum and numbers are one stage of a launch, all means the next. For few centres: each looks at
+/// all points.
 array moved(const array& points, const array& centres) {
   array own = nearest(points, centres) == arange(k)(all, newaxis);  // [k, n]
   array all_points = broadcast_to(points(newaxis, all, all), {k, points.extent(0), 2});
   return mean(all_points, {.over = 1, .where = own(all, all, newaxis)});  // [k, 2]
 }
 
-/// For many centres: every point is added to its own only. At most five launches: numbers; zeros; sums and counts, in
-/// one or two; means.
+/// For many centres: every point is added to its own only. Stages: numbers, zeros; sums and counts; means.
 array moved_by_number(const array& points, const array& centres) {
   array number = nearest(points, centres);
   array x = bincount(number, points(all, 0), k), y = bincount(number, points(all, 1), k);  // [k], f64
@@ -75,7 +74,7 @@ void move(const std::vector<float>& points, std::vector<float>& centres) {
 
 /// A round a call; the comparison takes as many.
 void row(samples::report& report, const std::string& form, std::size_t n, array (*round)(const array&, const array&),
-         const std::string& suffix = "", std::uint64_t launches_a_round = 2) {
+         const std::string& suffix = "") {
   const std::vector<float> host = points_around_a_grid(n), first(host.begin(), host.begin() + 2 * k);
   const array points(host, {static_cast<std::int64_t>(n), 2});
   array centres(first, {k, 2});
@@ -91,17 +90,17 @@ void row(samples::report& report, const std::string& form, std::size_t n, array 
     for (int t = 0; t < rounds; ++t) move(host, want);
     return samples::largest_error(got.to_vector<float>(), [&](std::size_t at) { return want[at]; });
   };
-  report.row(form, 1e-6, call, error, suffix, launches_a_round);
+  report.row(form, 1e-6, call, error, suffix);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   return samples::run("kmeans", argc, argv, [](samples::report& report) {
-    row(report, "naive", 100000, moved_naively, "", 0);
+    row(report, "naive", 100000, moved_naively);
     row(report, "fixed", 100000, moved);
-    row(report, "fixed", 100000, moved_by_number, "_by_number", 5);
+    row(report, "fixed", 100000, moved_by_number, "_by_number");
     row(report, "fixed", 1000000, moved, "_1e6");
-    row(report, "fixed", 1000000, moved_by_number, "_by_number_1e6", 5);
+    row(report, "fixed", 1000000, moved_by_number, "_by_number_1e6");
   });
 }

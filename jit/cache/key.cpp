@@ -48,11 +48,18 @@ std::array<std::uint64_t, 2> facts_of(const kernel& k) {
   return {k.domain_rank | std::uint64_t{k.index_bits} << 8 | std::uint64_t{k.math} << 16 | std::uint64_t{k.lanes} << 24 |
               std::uint64_t{k.threads} << 32,
           static_cast<std::uint64_t>(k.over) | std::uint64_t{k.split} << 8 | std::uint64_t{k.kept} << 16 |
-              std::uint64_t{k.whole} << 24 | std::uint64_t{k.unrolled} << 32 | std::uint64_t{k.steps} << 40};
+              std::uint64_t{k.whole} << 24 | std::uint64_t{k.unrolled} << 32 | std::uint64_t{k.steps} << 40 |
+              std::uint64_t{k.stage} << 48};
+}
+
+std::uint64_t tile_of(const kernel& k) {
+  return k.tile.dim | std::uint64_t{k.tile.rows} << 8 | std::uint64_t{k.tile.columns} << 16 |
+         std::uint64_t{k.tile.depth} << 24;
 }
 
 std::uint64_t mix_kernel(std::uint64_t h, const kernel& k) {
   for (const std::uint64_t word : facts_of(k)) h = mix(h, word);
+  if (k.over == distribution::tiles) h = mix(h, tile_of(k));
   h = mix_table(h, k.body);
   h = mix_table(h, k.terms);
   h = mix_table(h, k.forms);
@@ -63,6 +70,7 @@ std::uint64_t mix_kernel(std::uint64_t h, const kernel& k) {
   h = mix_table(h, k.staged);
   if (!k.tiled.empty()) h = mix_table(h, k.tiled);
   h = mix_table(h, k.stepped);
+  if (!k.tables.empty()) h = mix_table(h, k.tables);
   h = mix_table(h, k.iterations);
   h = mix_table(h, k.call_operands);
   h = mix_table(h, k.parameters);
@@ -98,7 +106,7 @@ std::uint64_t mix_calls(std::uint64_t h, const kernel& k) {
 }
 
 bool same_kernel(const kernel& x, const kernel& y) {
-  if (facts_of(x) != facts_of(y) || x.calls.size() != y.calls.size()) return false;
+  if (facts_of(x) != facts_of(y) || tile_of(x) != tile_of(y) || x.calls.size() != y.calls.size()) return false;
   for (std::size_t c = 0; c < x.calls.size(); ++c)
     if (x.calls[c].kernel->identity != y.calls[c].kernel->identity || x.calls[c].first != y.calls[c].first ||
         x.calls[c].count != y.calls[c].count)
@@ -106,7 +114,7 @@ bool same_kernel(const kernel& x, const kernel& y) {
   return same_table(x.body, y.body) && same_table(x.terms, y.terms) && same_table(x.forms, y.forms) &&
          same_table(x.accesses, y.accesses) && same_table(x.checks, y.checks) && same_table(x.dims, y.dims) &&
          same_table(x.loops, y.loops) && same_table(x.staged, y.staged) && same_table(x.stepped, y.stepped) &&
-         same_table(x.tiled, y.tiled) && same_table(x.iterations, y.iterations) &&
+         same_table(x.tiled, y.tiled) && same_table(x.tables, y.tables) && same_table(x.iterations, y.iterations) &&
          same_table(x.call_operands, y.call_operands) && same_table(x.parameters, y.parameters) &&
          same_table(x.origins, y.origins);
 }

@@ -20,7 +20,7 @@ void column_emitter::body() {
     const loop& l = nest_[nest_.tops()[t]];
     declare_totals(l, fmt::to_string(lanes_));
     shared_loop(l);
-    merge(l);
+    merge_lanes(l);
     segment(segments()[t + 1]);
   }
 }
@@ -29,8 +29,8 @@ void column_emitter::split_statements() {
   segment(segments()[0]);
   declare_totals(first_top(), fmt::to_string(lanes_));
   for (const std::uint32_t t : nest_.tops()) shared_loop(nest_[t]);
-  merge(first_top());
-  merge_pieces(first_top());
+  merge_lanes(first_top());
+  merge_lane_pieces(first_top());
   segment(segments()[1]);
 }
 
@@ -58,35 +58,6 @@ void column_emitter::segment(const std::vector<std::uint32_t>& s) {
     lane_statements(s);
   }
   for (const std::uint32_t v : stores) store_lanes(v, inner_dim());
-}
-
-void column_emitter::merge(const loop& l) {
-  for (const std::string& total : merged_together(l))
-    w_.line("merge_down<{}>({}, []({}& t) -> auto& {{ return t{}; }}, own);", k_.threads, totals_name(l),
-            totals_type(l), total);
-}
-
-void column_emitter::merge_pieces(const loop& l) {
-  if (!has_totals(l)) return;
-  const std::string type = totals_type(l), all = totals_name(l);
-  const auto split = w_.block("if (pieces > 1)");
-  w_.line("const long long apart = (long long)rows * {};", inner_extent());
-  w_.line("{0}* const found = ({0}*)workspace + (long long)row * {1} + first;", type, inner_extent());
-  {
-    const auto first = w_.block("if (own.y == 0)");
-    w_.line("{}", each_lane());
-    w_.line("  if (lane < left) found[piece * apart + lane] = {}[lane];", all);
-  }
-  w_.line("if (!last_to_arrive(&tickets[task], (unsigned)pieces)) return;");
-  w_.line("{} {}[lane] = {}();", each_lane(), all, type);
-  w_.line("#pragma unroll 4");
-  {
-    const auto each = w_.block("for ({} p = own.y; p < pieces; p += own.ny)", index_type());
-    w_.line("#pragma unroll");
-    w_.line("{}", each_lane());
-    w_.line("  if (lane < left) {}[lane].merge(found[p * apart + lane]);", all);
-  }
-  merge(l);
 }
 
 // ---- one loop ----

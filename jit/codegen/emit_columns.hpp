@@ -15,14 +15,11 @@ class column_emitter : public team_emitter {
 
  protected:
   void body() override;
-  std::string each_lane() const { return fmt::format("for (int lane = 0; lane < {}; ++lane)", lanes_); }
   /// What stands outside the loops.
   void segment(const std::vector<std::uint32_t>& s);
 
  private:
   void split_statements();
-  void merge(const loop& l);
-  void merge_pieces(const loop& l);
 
   // ---- one loop ----
   void shared_loop(const loop& l);

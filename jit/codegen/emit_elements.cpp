@@ -6,6 +6,7 @@ namespace sinter::jit {
 
 void element_emitter::whole(const std::string& name) {
   if (d_ == dialect::host) return host_kernel("extern \"C\" void", name);
+  if (!k_.tables.empty()) return with_tables(name);
   const auto body = w_.block("extern \"C\" __global__ void __launch_bounds__(256) {}({})", name, cuda_parameters(""));
   const std::string_view wide = k_.index_bits == 32 ? "" : "(long long)";
   cuda_body(fmt::format("{}blockIdx.x * blockDim.x + threadIdx.x", wide),
@@ -14,13 +15,68 @@ void element_emitter::whole(const std::string& name) {
 
 void element_emitter::part(const std::string& name) {
   if (d_ == dialect::host) return host_kernel("static void", name);
+  std::string tables;
+  for (std::size_t t = 0; t < k_.tables.size(); ++t)
+    tables += fmt::format("const block_table<{}, {}> table{}, ", table_type(k_.tables[t]), index_type(), t);
   const auto body = w_.block(
       "static __device__ __forceinline__ void {}(const long long x, const long long y, const long long rows_at_once, "
-      "{})", name, cuda_parameters(""));
+      "{}{})", name, tables, cuda_parameters(""));
   cuda_body("x", "y", "rows_at_once");
 }
 
 // ---- cuda ----
+
+/// Blocks that run at the same time take turns at the work; where a table has parts, some of them for each.
+void element_emitter::with_tables(const std::string& name) {
+  part(name + "_part");
+  const std::string_view I = index_type();
+  const auto number = [&](std::size_t table, std::uint32_t k) { return names_.parameter(k_.tables[table].size + k); };
+  const std::size_t last = k_.tables.size() - 1;
+  const std::string across = number(last, 3), down = number(last, 4), shift = number(last, 5);
+  const auto body = w_.block("extern \"C\" __global__ void __launch_bounds__({}) {}({})", k_.threads, name,
+                             cuda_parameters(""));
+  w_.line("extern __shared__ __align__(16) unsigned char shared[];");
+  w_.line("const int parts = (int)(({0} + {1} - 1) / {1}), groups = parts < (int)gridDim.x ? parts : (int)gridDim.x;",
+          number(0, 0), number(0, 2));
+  w_.line("const int at_once = (int)gridDim.x / groups;");
+  const auto each = w_.block("for (int part = (int)blockIdx.x % groups; part < parts; part += groups)");
+  const std::string tables = clear_tables();
+  {
+    const auto turn = w_.block("for ({0} block = (int)blockIdx.x < at_once * groups ? (int)blockIdx.x / groups : {1} * {2}; "
+                               "block < {1} * {2}; block += at_once)", I, across, down);
+    const std::string_view x = "((long long){0} << {1}) + (threadIdx.x & ((1 << {1}) - 1))";
+    std::string place = fmt::format(fmt::runtime(x), "block", shift) + ", 0, 1";
+    if (has_rows()) {
+      w_.line("const {} height = blockDim.x >> {};", I, shift);
+      w_.line("const {} down = block / {};", I, across);
+      place = fmt::format(fmt::runtime(x), fmt::format("(block - down * {})", across), shift) +
+              fmt::format(", down * height + (threadIdx.x >> {}), {} * height", shift, down);
+    }
+    w_.line("{}_part({}, {}{});", name, place, tables, cuda_arguments(""));
+  }
+  w_.line("__syncthreads();");
+  for (std::size_t t = 0; t <= last; ++t) w_.line("table{}.add_to({});", t, names_.parameter(k_.tables[t].pointer));
+  w_.line("__syncthreads();");
+}
+
+/// Tables with nothing in them; their names, as arguments.
+std::string element_emitter::clear_tables() {
+  std::string begin = "shared", names;
+  for (std::size_t t = 0; t < k_.tables.size(); ++t) {
+    const auto number = [&](std::uint32_t k) { return names_.parameter(k_.tables[t].size + k); };
+    const std::string type = table_type(k_.tables[t]), table = fmt::format("table{}", t);
+    const std::string_view I = index_type();
+    w_.line("const {0} first{1} = part * {2};", I, t, number(2));
+    w_.line("const int count{0} = (int)({1} - first{0} < {2} ? {1} - first{0} : {2});", t, number(0), number(2));
+    w_.line("block_table<{0}, {1}> {2} = {{({0}*)({3}), first{4}, count{4}, (int){5}}};", type, I, table, begin, t,
+            number(1));
+    w_.line("{}.clear();", table);
+    begin = fmt::format("(unsigned char*){0}.own + ((count{1} << {0}.shift) * sizeof({2}) + 15) / 16 * 16", table, t, type);
+    names += table + ", ";
+  }
+  w_.line("__syncthreads();");
+  return names;
+}
 
 void element_emitter::cuda_body(const std::string& x, const std::string& y, const std::string& rows_at_once) {
   const std::string_view I = index_type();

@@ -44,6 +44,8 @@ class element_emitter : public kernel_emitter {
   std::vector<placement> place_;
 
  private:
+  void with_tables(const std::string& name);
+  std::string clear_tables();
   void cuda_body(const std::string& x, const std::string& y, const std::string& rows_at_once);
   void column_packs();
   bool is_column(std::uint32_t v) const;

@@ -230,6 +230,35 @@ std::vector<std::string> team_emitter::merged_together(const loop& l) const {
   return each;
 }
 
+void team_emitter::merge_lanes(const loop& l) {
+  for (const std::string& total : merged_together(l))
+    w_.line("merge_down<{}>({}, []({}& t) -> auto& {{ return t{}; }}, own);", k_.threads, totals_name(l),
+            totals_type(l), total);
+}
+
+void team_emitter::merge_lane_pieces(const loop& l) {
+  if (!has_totals(l)) return;
+  const std::string type = totals_type(l), all = totals_name(l);
+  const auto split = w_.block("if (pieces > 1)");
+  w_.line("const long long apart = (long long)rows * {};", inner_extent());
+  w_.line("{0}* const found = ({0}*)workspace + (long long)row * {1} + first;", type, inner_extent());
+  {
+    const auto first = w_.block("if (own.y == 0)");
+    w_.line("{}", each_lane());
+    w_.line("  if (lane < left) found[piece * apart + lane] = {}[lane];", all);
+  }
+  w_.line("if (!last_to_arrive(&tickets[task], (unsigned)pieces)) return;");
+  w_.line("{} {}[lane] = {}();", each_lane(), all, type);
+  w_.line("#pragma unroll 4");
+  {
+    const auto each = w_.block("for ({} p = own.y; p < pieces; p += own.ny)", index_type());
+    w_.line("#pragma unroll");
+    w_.line("{}", each_lane());
+    w_.line("  if (lane < left) {}[lane].merge(found[p * apart + lane]);", all);
+  }
+  merge_lanes(l);
+}
+
 std::string team_emitter::is_pack_aligned(std::uint32_t v) const {
   return lanes_ == 1 ? "true" : is_aligned(k_.body[v].attr);
 }

@@ -95,6 +95,13 @@ class team_emitter : public lane_emitter {
   std::string totals_name(const loop& l) const { return fmt::format("all{}", l.begin); }
   std::string totals_type(const loop& l) const { return fmt::format("totals{}", l.begin); }
 
+  std::string each_lane() const { return fmt::format("for (int lane = 0; lane < {}; ++lane)", lanes_); }
+  /// For each lane, what the threads below each other have found.
+  void merge_lanes(const loop& l);
+  /// Then, what all pieces of a task have found, in the last one's block; the others return. The lanes are of elements
+  /// from `first` on, of which `left` are there, in row `row`.
+  void merge_lane_pieces(const loop& l);
+
   std::string is_pack_aligned(std::uint32_t v) const;
   std::string pack_type(std::uint32_t v) const;
   /// The address of the first of the lanes' elements.

@@ -23,7 +23,9 @@ class kernel_emitter : public statements {
 /// distribution::rows and ::columns.
 std::unique_ptr<kernel_emitter> make_row_emitter(const kernel& k, const user_code& users, writer& w);
 std::unique_ptr<kernel_emitter> make_column_emitter(const kernel& k, const user_code& users, writer& w);
-/// distribution::steps and ::tiles.
+/// distribution::tiles.
+std::unique_ptr<kernel_emitter> make_tile_emitter(const kernel& k, const user_code& users, writer& w);
+/// distribution::steps and ::transposed.
 std::unique_ptr<kernel_emitter> make_step_emitter(const kernel& k, const user_code& users, writer& w);
 std::unique_ptr<kernel_emitter> make_transpose_emitter(const kernel& k, const user_code& users, writer& w);
 /// distribution::rows and ::columns for the host.

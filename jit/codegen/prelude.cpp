@@ -14,7 +14,8 @@
 namespace sinter::jit {
 
 namespace device {  // the files of jit/device, embedded when the library is built
-extern const std::string_view prelude, accumulate, access, atomics, column_scan, complex, random, raw, staging, team, users;
+extern const std::string_view prelude, accumulate, access, atomics, column_scan, complex, random, raw, staging, steps,
+    team, users;
 }  // namespace device
 
 namespace {
@@ -187,6 +188,7 @@ std::vector<section> make_sections(dialect d) {
   parse_file(device::team, false, d, all);
   parse_file(device::column_scan, false, d, all);
   parse_file(device::staging, false, d, all);
+  parse_file(device::steps, false, d, all);
   parse_file(device::complex, true, d, all);
   parse_file(device::atomics, false, d, all);
   parse_file(device::raw, false, d, all);

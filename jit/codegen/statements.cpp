@@ -16,10 +16,10 @@ constexpr int iterations_at_once = 4;
 
 // ---- parameters ----
 
-std::string statements::cuda_parameters(const std::string& prefix) const {
+std::string statements::cuda_parameters(const std::string& prefix, bool alone) const {
   std::string list;
   for (std::uint32_t p = 0; p < k_.parameters.size(); ++p)
-    list += (list.empty() ? "" : ", ") + cuda_parameter(p, prefix + names_.declared(p));
+    list += (list.empty() ? "" : ", ") + cuda_parameter(p, prefix + names_.declared(p), alone);
   return list;
 }
 
@@ -30,12 +30,19 @@ std::string statements::cuda_arguments(const std::string& prefix) const {
   return list;
 }
 
-std::string statements::cuda_parameter(std::uint32_t p, const std::string& name) const {
+std::string statements::table_type(const block_table& t) const {
+  for (const inst& i : k_.body)
+    if (i.code == op::atomic && k_.accesses[i.attr].pointer == t.pointer)
+      return i.reserved != 0 ? "unsigned" : std::string(c_type(i.type));
+  throw_internal_error("a table that nothing goes to");
+}
+
+std::string statements::cuda_parameter(std::uint32_t p, const std::string& name, bool alone) const {
   const parameter& x = k_.parameters[p];
-  const std::string_view alone = x.aliased ? "" : " __restrict__";
+  const std::string_view restrict = x.aliased || !alone ? "" : " __restrict__";
   switch (x.kind) {
-    case parameter_kind::input: return fmt::format("const {}*{} {}", c_type(x.type), alone, name);
-    case parameter_kind::output: return fmt::format("{}*{} {}", c_type(x.type), alone, name);
+    case parameter_kind::input: return fmt::format("const {}*{} {}", c_type(x.type), restrict, name);
+    case parameter_kind::output: return fmt::format("{}*{} {}", c_type(x.type), restrict, name);
     case parameter_kind::scalar: return fmt::format("const {} {}", register_type(x.type), name);
     case parameter_kind::magic:
     case parameter_kind::team:
@@ -211,6 +218,10 @@ void statements::atomic(std::uint32_t v) {
   const inst& x = k_.body[v];
   const std::string element = address(x.attr, "i"), fresh = operand(k_, names_, x.arg[0]);
   const std::string when = condition(x.arg[1]);
+  for (std::size_t t = 0; t < k_.tables.size(); ++t)
+    if (k_.tables[t].pointer == k_.accesses[x.attr].pointer)
+      return w_.line("{}table{}.add({}, {});", when, t, names_.form(k_.accesses[x.attr].form, "i"),
+                     x.combine == op::add ? fresh : negation(x.type, fresh));
   const bool adds = x.combine == op::add || x.combine == op::subtract;
   if (adds && size_of(x.type) >= 4)
     return w_.line("{}add_at(&{}, {});", when, element, x.combine == op::add ? fresh : negation(x.type, fresh));

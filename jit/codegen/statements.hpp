@@ -43,9 +43,12 @@ class statements {
       : k_(k), d_(d), lanes_(k.lanes), names_(k), nest_(k), users_(users), w_(w), element_(k.body.size()),
         known_(k.body.size()), saved_(k.body.size()), total_(k.body.size()) {}
 
-  /// The parameters, declared; their names behind `prefix`.
-  std::string cuda_parameters(const std::string& prefix) const;
+  /// The parameters, declared; their names behind `prefix`. `alone`: whether nothing else in the launch writes what they
+  /// point at.
+  std::string cuda_parameters(const std::string& prefix, bool alone = true) const;
   std::string cuda_arguments(const std::string& prefix) const;
+  /// Of a table's elements.
+  std::string table_type(const block_table& t) const;
 
  protected:
   bool has_rows() const { return k_.domain_rank > 1; }
@@ -107,7 +110,7 @@ class statements {
   std::string each_;
 
  private:
-  std::string cuda_parameter(std::uint32_t p, const std::string& name) const;
+  std::string cuda_parameter(std::uint32_t p, const std::string& name, bool alone) const;
   std::uint32_t magic_of_dim(std::uint32_t d) const;
   void host_parameter(std::uint32_t p);
   void load(std::uint32_t v);

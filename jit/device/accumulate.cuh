@@ -52,6 +52,14 @@ struct sum_of<double> {
   SINTER_MEMBER double value() const { return is_finite(total) ? total + lost : total; }
 };
 
+//@ part_sum
+// Of few numbers, which are added to a sum_of then.
+template <class T>
+struct part_sum {
+  T total = 0;
+  SINTER_MEMBER void add(T x) { total += x; }
+};
+
 //@ plain_sum
 struct plain_sum {
   double total = 0;

@@ -82,3 +82,39 @@ SINTER_FUNCTION void add_at(complex<T>* at, complex<T> x) {
   add_at(&at->re, x.re);
   add_at(&at->im, x.im);
 }
+
+//@cuda same_bits
+template <class T>
+SINTER_FUNCTION bool same_bits(T a, T b) {
+  typename word_of<sizeof(T)>::type x, y;
+  memcpy(&x, &a, sizeof(T));
+  memcpy(&y, &b, sizeof(T));
+  return x == y;
+}
+
+//@cuda block_table
+// Elements [first, first + count) of an array, in shared memory while the block runs: 1 << shift copies of each next to
+// each other, which the lanes of a warp share.
+template <class T, class I>
+struct block_table {
+  T* own;
+  I first;
+  int count, shift;
+  SINTER_MEMBER static T nothing() { return T(1) / T(2) == T(0) ? T(0) : -T(0); }  // -0 + x is x, whatever x
+  SINTER_MEMBER void clear() {
+    for (int k = threadIdx.x; k < count << shift; k += blockDim.x) own[k] = nothing();
+  }
+  SINTER_MEMBER void add(I at, T x) const {
+    const I k = at - first;
+    if (k >= 0 && k < count) add_at(&own[(static_cast<int>(k) << shift) + (threadIdx.x & ((1 << shift) - 1))], x);
+  }
+  template <class S>
+  SINTER_MEMBER void add_to(S* array) const {
+    const T zero = nothing();
+    for (int k = threadIdx.x; k < count; k += blockDim.x) {
+      T sum = nothing();
+      for (int c = 0; c < 1 << shift; ++c) sum += own[(k << shift) + ((c + threadIdx.x) & ((1 << shift) - 1))];
+      if (!same_bits(sum, zero)) add_at(&array[first + k], static_cast<S>(sum));
+    }
+  }
+};

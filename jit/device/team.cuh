@@ -207,6 +207,20 @@ SINTER_FUNCTION bool last_to_arrive(unsigned* ticket, unsigned count) {
   return last;
 }
 
+//@cuda wait_for_grid
+// All blocks of the grid, which run at the same time, wait here for each other, and then see what any of them wrote
+// before. The counter's highest bit turns once all have arrived; the others are 0 again then.
+SINTER_FUNCTION void wait_for_grid(unsigned* arrivals) {
+  __syncthreads();
+  if (threadIdx.x == 0 && gridDim.x > 1) {
+    __threadfence();
+    const unsigned own = blockIdx.x == 0 ? 0x80000000u - (gridDim.x - 1) : 1u, before = atomicAdd(arrivals, own);
+    while (((*(volatile unsigned*)arrivals ^ before) & 0x80000000u) == 0) {}
+    __threadfence();
+  }
+  __syncthreads();
+}
+
 //@cuda scan_warp
 // What the thread and those before it among its size neighbours have found, in their order.
 template <class A>

@@ -68,7 +68,7 @@ known_statement::known_statement(const statement_structure& s) : parameters_(s.p
   if (updates_) parts_[edges_[0].to].is_base = true;
 }
 
-[[gnu::always_inline]] inline bool known_statement::is_like(const part& p, const node& n) {
+bool known_statement::is_like(const part& p, const node& n) {
   return n.code == p.code && n.type == p.type && n.operand_count == p.operand_count && n.extents == p.what->extents;
 }
 
@@ -77,12 +77,8 @@ void known_statement::make_room(findings& found) const {
   found.nodes.resize(std::max(found.nodes.size(), parts_.size()));
 }
 
-/// Whether n, which is_like(), has the same beside its operands; then its parameters.
-[[gnu::always_inline]] inline bool known_statement::is_beside(const part& p, const node& n, std::int64_t* parameters) {
-  if (p.has == beside::nothing) return !n.facts;
-  if (p.has == beside::kernel) return n.facts->kernel == p.what->facts->kernel;
-  if (p.has != beside::offsets) return is_beside_rarely(p, n, parameters);
-  const axis_maps& map = n.facts->view;
+/// Whether the map of a view, or of an update, is the same but for its offsets, which are parameters.
+bool known_statement::is_map(const part& p, const axis_maps& map, std::int64_t* parameters) {
   const axis_map* wanted = p.what->facts->view.begin();
   if (map.size() != p.what->facts->view.size()) return false;
   for (const axis_map& m : map) {
@@ -91,6 +87,14 @@ void known_statement::make_room(findings& found) const {
     ++wanted;
   }
   return true;
+}
+
+/// Whether n, which is_like(), has the same beside its operands; then its parameters.
+bool known_statement::is_beside(const part& p, const node& n, std::int64_t* parameters) {
+  if (p.has == beside::nothing) return !n.facts;
+  if (p.has == beside::kernel) return n.facts->kernel == p.what->facts->kernel;
+  if (p.has != beside::offsets) return is_beside_rarely(p, n, parameters);
+  return is_map(p, n.facts->view, parameters);
 }
 
 [[gnu::noinline]] bool known_statement::is_beside_rarely(const part& p, const node& n, std::int64_t* parameters) {

@@ -73,6 +73,8 @@ class known_statement {
   std::size_t parameters() const { return parameters_; }
 
  private:
+  friend class foreseen_statement;
+
   /// What an operation has beside operands.
   enum class beside : std::uint8_t { nothing, number, offsets, kernel, facts };
 
@@ -96,6 +98,7 @@ class known_statement {
   static beside beside_operands(const statement_node& n);
   static bool is_like(const part& p, const node& n);
   static bool is_beside(const part& p, const node& n, std::int64_t* parameters);
+  static bool is_map(const part& p, const axis_maps& map, std::int64_t* parameters);
   static bool is_beside_rarely(const part& p, const node& n, std::int64_t* parameters);
   static bool has_moved(part& p, const node* n, slot_nodes& slots);
   bool variables_differ(node* const* nodes) const;

@@ -64,8 +64,14 @@ nest_form loop_nest_analysis::form_of(const traced_number& n) const {
   const auto known = static_cast<std::int32_t>(around_.size());
   if (n.column_loop < known) {
     const outer_loop& o = around_[static_cast<std::size_t>(n.column_loop)];
-    if (o.counter) f.anywhere = true;
-    else f.constant += (*n.column)[static_cast<std::size_t>(o.now)];
+    if (o.counter) {
+      f.column = n.column;
+      f.column_outer = static_cast<std::int32_t>(std::ranges::count_if(
+          std::span(around_).first(static_cast<std::size_t>(n.column_loop)),
+          [](const outer_loop& l) { return l.counter.get() != nullptr; }));
+    } else {
+      f.constant += (*n.column)[static_cast<std::size_t>(o.now)];
+    }
   } else {
     f.column = n.column;
     f.column_loop = n.column_loop - known;
@@ -144,7 +150,7 @@ bool loop_nest_analysis::drop_lanes_of_varying_extent(std::vector<bool>& keep) c
       const nest_form& count = loops_[statements_[k].loops[coordinate]].count;
       for (std::uint32_t l = 0; l < count.loops.size() && l < coordinate; ++l)
         if (count.loops[l] != 0 && !is_lane(k, l)) keep[c] = false;
-      if (count.column && !is_lane(k, static_cast<std::uint32_t>(count.column_loop))) keep[c] = false;
+      if (count.column_loop >= 0 && !is_lane(k, static_cast<std::uint32_t>(count.column_loop))) keep[c] = false;
       dropped |= !keep[c];
     }
   return dropped;
@@ -231,8 +237,9 @@ std::optional<std::vector<nest_form>> loop_nest_analysis::over_lanes(const nest_
     for (std::size_t k = 0; k < f.own.size(); ++k) g.own[k + static_cast<std::size_t>(loop_lanes(s))] += f.own[k];
     if (f.column) {
       g.column = f.column;
-      g.column_loop = loops_[s.loops[static_cast<std::size_t>(f.column_loop)]].lane;
-      if (g.column_loop < 0) return std::nullopt;
+      g.column_outer = f.column_outer;
+      if (f.column_loop >= 0) g.column_loop = loops_[s.loops[static_cast<std::size_t>(f.column_loop)]].lane;
+      if (g.column_loop < 0 && g.column_outer < 0) return std::nullopt;
     }
     out.push_back(std::move(g));
   }
@@ -242,7 +249,7 @@ std::optional<std::vector<nest_form>> loop_nest_analysis::over_lanes(const nest_
 bool loop_nest_analysis::is_known_outside(const nest_loop& l) const {
   for (std::size_t k = 0; k < l.around.size() && k < l.count.loops.size(); ++k)
     if (l.count.loops[k] != 0 && loops_[l.around[k]].lane < 0) return false;
-  return !l.count.column || loops_[l.around[static_cast<std::size_t>(l.count.column_loop)]].lane >= 0;
+  return l.count.column_loop < 0 || loops_[l.around[static_cast<std::size_t>(l.count.column_loop)]].lane >= 0;
 }
 
 /// Whether a lane may find only while it runs that the statement has no iterations.

@@ -19,13 +19,14 @@ struct outer_loop {
 };
 
 /// A number of a statement: constant + outer[k] * counter of the k-th outer loop that has one + loops[k] * counter of
-/// the k-th loop of the nest around it + own[a] * element along its a-th axis + the row of a table that a loop has come
-/// to.
+/// the k-th loop of the nest around it + own[a] * element along its a-th axis + the row of a table that a loop, of the
+/// nest or around it, has come to.
 struct nest_form {
   std::int64_t constant = 0;
   std::vector<std::int64_t> outer, loops, own;
   table_column column = {};
-  std::int32_t column_loop = -1;  ///< which of the loops around it
+  std::int32_t column_loop = -1;  ///< which of the nest's loops around it
+  std::int32_t column_outer = -1; ///< or which of the outer loops that have a counter
   bool anywhere = false;          ///< any number at all
 };
 

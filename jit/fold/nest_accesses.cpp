@@ -25,8 +25,6 @@ bool loop_nest_analysis::describe(nest_statement& s) {
   const statement_node& root = t.nodes.back();
   s.own = root.extents;
   if (t.updates()) s.own = t.nodes[t.operands_of(root)[1]].extents;
-  for (const nest_form& f : s.numbers)
-    if (f.anywhere) return refuse("a table is read by a loop around it");
   for (const statement_node& n : t.nodes)
     if (n.is_variable && !is_constant(s.numbers[n.parameter]))
       return refuse("its variables are others in each iteration");

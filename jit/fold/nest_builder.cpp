@@ -59,6 +59,7 @@ void nest_builder::iterate(const trace_item& item) {
     if (std::ranges::find(s.loops, c.loop) != s.loops.end() &&
         std::ranges::find(c.cells, static_cast<std::uint32_t>(s.write.cell)) == c.cells.end())
       c.cells.push_back(static_cast<std::uint32_t>(s.write.cell));
+  if (c.cells.empty()) return;  // loops in it have no iterations
   begin_states(c);
   c.body->count = l.most;
   open_.push_back({c.loop, c.body->counter});

@@ -71,6 +71,7 @@ class nest_builder {
   node_ref first_of(const nest_cell& c);
   node_ref before_first(const nest_cell& c, std::int32_t back);
   node_ref counter_of(std::uint32_t loop, int rank);
+  node_ref outer_counter(std::int32_t k) const;
   node_ref guard_of(const nest_statement& s, int rank, guarded_part what);
   node_ref guard_of_cell(const nest_cell& c);
   const statement_node& variable_of(const nest_cell& c) const;

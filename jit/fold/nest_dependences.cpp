@@ -72,8 +72,9 @@ void touch_alike(integer_system& system, const Instance& a, const nest_access& x
   for (std::size_t k = 0; k < x.at.size(); ++k) {
     const nest_form &f = x.at[k], &g = y.at[k];
     if (f.anywhere || g.anywhere || f.outer != g.outer) continue;
-    if (f.column || g.column) {
-      if (f.column != g.column || !is_injective(f.column)) continue;
+    const bool same_row = f.column && f.column_outer >= 0 && f.column == g.column && f.column_outer == g.column_outer;
+    if ((f.column || g.column) && !same_row) {
+      if (f.column != g.column || f.column_loop < 0 || g.column_loop < 0 || !is_injective(f.column)) continue;
       nest_form rest_f = f, rest_g = g;
       rest_f.column = rest_g.column = nullptr;
       rest_f.column_loop = rest_g.column_loop = -1;

@@ -12,7 +12,7 @@ inline bool any_not_zero(const std::vector<std::int64_t>& list) {
 }
 
 /// Whether it changes with loops around the nest.
-inline bool turns(const nest_form& f) { return any_not_zero(f.outer); }
+inline bool turns(const nest_form& f) { return f.column_outer >= 0 || any_not_zero(f.outer); }
 /// Whether it changes at all, where it is known.
 inline bool moves(const nest_form& f) {
   return f.column || turns(f) || any_not_zero(f.loops) || any_not_zero(f.own);
@@ -22,7 +22,7 @@ inline bool is_constant(const nest_form& f) { return !f.anywhere && !moves(f); }
 /// Whether they are known to be the same number.
 inline bool same_form(const nest_form& a, const nest_form& b) {
   return !a.anywhere && !b.anywhere && a.constant == b.constant && a.outer == b.outer && a.loops == b.loops &&
-         a.own == b.own && a.column == b.column && a.column_loop == b.column_loop;
+         a.own == b.own && a.column == b.column && a.column_loop == b.column_loop && a.column_outer == b.column_outer;
 }
 
 inline std::int64_t greatest(const table_column& column) {

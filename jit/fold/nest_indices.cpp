@@ -47,10 +47,9 @@ node_ref nest_builder::number_table(const nest_form& f, const nest_statement& s)
   runtime::copy_from_host(*memory, numbers.data(), bytes);
   const node_ref rows =
       make_buffer_node(std::move(memory), dtype::f64, shape{static_cast<std::int64_t>(numbers.size())}, site_);
-  nest_form counter;
-  counter.loops.assign(s.loops.size(), 0);
-  counter.loops[static_cast<std::size_t>(f.column_loop)] = 1;
-  const node_ref row = index(counter, &s, nest_.loop_lanes(s), 0, {});
+  const node_ref row = f.column_outer >= 0
+                           ? outer_counter(f.column_outer)
+                           : counter_of(s.loops[static_cast<std::size_t>(f.column_loop)], nest_.loop_lanes(s));
   auto facts = std::make_unique<attribute>();
   facts->gather.push_back({-1, 1});
   node* operands[] = {rows.get(), row.get()};
@@ -64,6 +63,13 @@ node_ref nest_builder::counter_of(std::uint32_t loop, int rank) {
   for (const open_loop& o : open_)
     if (o.loop == loop) return o.counter;
   throw_internal_error("a counter outside of its loop");
+}
+
+/// What the k-th of the outer loops that have a counter counts.
+node_ref nest_builder::outer_counter(std::int32_t k) const {
+  for (const outer_loop& o : nest_.around())
+    if (o.counter && k-- == 0) return o.counter;
+  throw_internal_error("a counter of no outer loop");
 }
 
 /// The form's values: i64, of `rank` axes. Lanes that are loops come first, own axes, of extents `own`, from first_own
@@ -86,7 +92,9 @@ node_ref nest_builder::index(const nest_form& f, const nest_statement* s, int ra
   if (f.column) {
     const node_ref rows = table(f.column);
     node_ref row;
-    if (s) {
+    if (f.column_outer >= 0) {
+      row = outer_counter(f.column_outer);
+    } else if (s) {
       row = counter_of(s->loops[static_cast<std::size_t>(f.column_loop)], rank);
     } else {
       row = along(f.column_loop, rank, nest_.lanes()[f.column_loop]);

@@ -137,7 +137,6 @@ class raiser {
     const std::string why = why_;
     const std::optional<trace_item> ready = made_of_lanes(recorded);
     if (!ready || !has_fixed_variables(*ready)) return false;
-    if (std::ranges::any_of(ready->body, [](const trace_item& i) { return i.is_loop(); })) return false;
     const trace_item& loop = *ready;
     const std::vector<std::int64_t> slots = states_of(loop, later);
     if (slots.empty()) return true;  // nobody sees what it computes

@@ -73,6 +73,11 @@ class structure_table {
   /// The structure that came after the last one when that came before, or -1; and that it has come again.
   std::int32_t expected() const { return last_ < 0 ? -1 : followed_by_[static_cast<std::size_t>(last_)]; }
   void follow_expected() { last_ = expected(); }
+  /// This one has come.
+  void follow(std::int32_t number) {
+    if (last_ >= 0) followed_by_[static_cast<std::size_t>(last_)] = number;
+    last_ = number;
+  }
   const std::vector<std::unique_ptr<statement_structure>>& all() const { return structures_; }
   void clear();
 

@@ -161,9 +161,10 @@ std::int64_t statement_trace::slot_of_outside(node* n) {
 
 // ---- statements ----
 
-bool statement_trace::take_in(std::span<node_ref> list, node* self) {
+bool statement_trace::take_in(std::span<node_ref> list, node* self, std::span<node* const> recorded) {
   const bool fresh = folder_.statements() == 0;
-  if (const std::size_t count = push_expected(list); count > 0) {
+  ++taken_in_;
+  if (const std::size_t count = push_expected(list, recorded); count > 0) {
     let_go(list.first(count), self);
     list = list.subspan(count);
   }
@@ -263,6 +264,7 @@ void statement_trace::clear() {
   slots_.clear();
   versions_.clear();
   free_slots_.clear();
+  foreseen_.clear();
   known_.clear();
   slot_nodes_.clear();
 }

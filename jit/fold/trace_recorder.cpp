@@ -51,18 +51,25 @@ struct thread_statements {
   /// programs without loops don't pay for them.
   std::size_t ignored = 0, patience = 0;
   std::size_t at_once = statements_at_once;  ///< while there is a trace
+  foreseer foresee;
 
   statement_trace* open() {
     if (!trace) return nullptr;
     const std::shared_ptr<statement_trace> t = trace->facts->trace;  // its mutex outlives the node's last reference
     const std::lock_guard lock(t->mutex);
     if (!t->is_raised) return t.get();
-    trace = {};
+    close();
     return nullptr;
+  }
+
+  void close() noexcept {
+    foresee.stop();
+    trace = {};
   }
 
   thread_statements() { runtime::set_reclaimer(drop_unreachable_statements); }
   ~thread_statements() {
+    foresee.stop();
     drop_unreachable();
     let_go();
   }
@@ -119,11 +126,12 @@ struct thread_statements {
       if (!t->is_unreachable(trace.get())) return;
       versions.swap(t->versions());
     }
-    trace = {};
+    close();
   }
 
-  /// Folds what is listed. What doesn't fold stays what it is.
-  void fold() {
+  /// Folds what is listed. What doesn't fold stays what it is. `recorded`: the operations of the last statement in
+  /// order, when they are known.
+  void fold(std::span<node* const> recorded = {}) {
     if (list.empty() || is_folding) return;
     const struct mark {
       bool& on;
@@ -146,7 +154,7 @@ struct thread_statements {
     bool taken;
     {
       const std::lock_guard lock(t->mutex);
-      taken = t->take_in(list, trace.get());
+      taken = t->take_in(list, trace.get(), recorded);
     }
     if (taken) runtime::bump(runtime::count().folded, list.size());
     let_go();
@@ -154,8 +162,10 @@ struct thread_statements {
     patience = taken ? 0 : std::min(2 * patience + first_statements_at_once, most_ignored);
     ignored = patience;
     at_once = t->follows() ? expected_at_once : statements_at_once;
-    if (!taken) trace = {};
+    if (!taken) close();
     else if (t->bytes() > most_bytes || holds_too_much(*t)) compute(*t);
+    else if (t->follows() || !recorded.empty()) foresee.start(*t);
+    else foresee.stop();
   }
 
   bool holds_too_much(statement_trace& t) {
@@ -263,21 +273,32 @@ void note_statement(node* n) noexcept {
       n->depth = most_nodes_of_statement;  // what was below it has been folded
     }
     s.add(n);
+    s.foresee.note_listed();
     runtime::bump(runtime::count().statements);
   } catch (...) {
     s.let_go();  // they are computed one by one
   }
 }
 
+void fold_listed_statements() {
+  thread_statements& s = statements();
+  s.fold(s.foresee.recorded());
+}
+
 void drop_unreachable_statements() noexcept { statements().drop_unreachable(); }
 
-statements_paused::statements_paused() noexcept { ++statements().paused; }
+statements_paused::statements_paused() noexcept {
+  ++statements().paused;
+  statements().foresee.stop();
+}
 statements_paused::~statements_paused() { --statements().paused; }
 
 void close_statements() {
   thread_statements& own = statements();
   if (own.paused > 0) return;
+  own.foresee.stop();
   own.fold();
+  own.foresee.stop();
   own.ignored = own.patience = 0;
   if (!own.trace) return;
   const std::shared_ptr<statement_trace> t = own.trace->facts->trace;
@@ -293,7 +314,9 @@ void close_statements() {
 void resolve(std::span<node* const> roots) {
   thread_statements& own = statements();
   if (own.paused > 0) return;
+  own.foresee.stop();
   own.fold();
+  own.foresee.stop();
   own.ignored = own.patience = 0;
   const bool listed_by_others = threads_listing.load(std::memory_order_relaxed) > 0;
   const bool look_everywhere = listed_by_others || statement_trace::are_there();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "jit/epoch_map.hpp"
+#include "jit/fold/foreseen.hpp"
 #include "jit/fold/known_statement.hpp"
 #include "jit/fold/statement.hpp"
 #include "jit/fold/trace_folder.hpp"
@@ -46,10 +47,17 @@ class statement_trace {
 
   /// The nodes of `list` become versions, which hold on to `self`, the trace's node; those that nobody else has are
   /// forgotten. Some of the references in the list may have been given up then. False, and nothing is changed, when
-  /// they do not fold and none did before.
-  bool take_in(std::span<node_ref> list, node* self);
+  /// they do not fold and none did before. `recorded`: the operations of the last one in order, when they are known.
+  bool take_in(std::span<node_ref> list, node* self, std::span<node* const> recorded = {});
   /// All statements last taken in were as expected, which is quickest when they are few.
   bool follows() const { return follows_; }
+
+  /// What the next statement may be, by what came after the last one before; null: nothing is known. The thread's own.
+  foreseen_statement* foreseen_next();
+  /// Another that begins with n, and has met it.
+  foreseen_statement* foreseen_beginning_with(node& n);
+  /// Takes in a statement that ends as foreseen, which needs no node: whether it did.
+  bool push_foreseen(foreseen_statement& s, const node* base, const node* values, const axis_maps& region);
 
   std::vector<trace_item> take_items() { return folder_.take(); }
   const structure_table& structures() const { return structures_; }
@@ -82,8 +90,9 @@ class statement_trace {
   static constexpr std::uint32_t for_ever = 0xffffffffu;
 
   // Statements that are expected (trace_shortcut.cpp).
-  std::size_t push_expected(std::span<const node_ref> list);
-  bool push_expected(node* n);
+  std::size_t push_expected(std::span<const node_ref> list, std::span<node* const> recorded);
+  bool push_expected(node* n, std::span<node* const> recorded);
+  foreseen_statement* prepared(const std::unique_ptr<foreseen_statement>& s);
   void let_go(std::span<node_ref> list, node* self);
   void note_slot_nodes();
 
@@ -114,11 +123,16 @@ class statement_trace {
   slot_nodes slot_nodes_;
   std::vector<std::unique_ptr<known_statement>> known_;  ///< by structure, when there has been use for it
   known_statement::findings found_;
+  std::vector<std::unique_ptr<foreseen_statement>> foreseen_;  ///< by structure, likewise
+  std::uint64_t taken_in_ = 0;                                 ///< lists
   bool follows_ = false;
 };
 
 /// Notes that `n` has been assigned to a variable: a statement, when loops of them may fold. Never throws.
 void note_statement(node* n) noexcept;
+
+/// Has the trace take in the statements that this thread has listed, when there is a trace.
+void fold_listed_statements();
 
 /// Forgets the statements of this thread whose results nobody can ask for, and the memory that only they need.
 void drop_unreachable_statements() noexcept;

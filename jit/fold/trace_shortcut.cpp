@@ -15,14 +15,15 @@
 namespace sinter::jit {
 
 /// Pushes statements from the first on, as long as they are as expected. How many.
-std::size_t statement_trace::push_expected(std::span<const node_ref> list) {
+std::size_t statement_trace::push_expected(std::span<const node_ref> list, std::span<node* const> recorded) {
   const std::unique_lock lock = hold_operands();
   std::size_t count = 0;
-  while (count < list.size() && push_expected(list[count].get())) ++count;
+  for (; count < list.size(); ++count)
+    if (!push_expected(list[count].get(), count + 1 == list.size() ? recorded : std::span<node* const>())) break;
   return count;
 }
 
-bool statement_trace::push_expected(node* n) {
+bool statement_trace::push_expected(node* n, std::span<node* const> recorded) {
   const std::int32_t structure = structures_.expected();
   if (structure < 0) return false;
   const auto number = static_cast<std::size_t>(structure);
@@ -46,10 +47,47 @@ bool statement_trace::push_expected(node* n) {
   }
   slot_nodes_.set(target, n);
   structures_.follow_expected();
+  if (number >= foreseen_.size()) foreseen_.resize(number + 1);
+  if (!recorded.empty() && !foreseen_[number])
+    foreseen_[number] = foreseen_statement::make(structure, known, found_.nodes, recorded);
   found_.parameters[known.parameters() - 1] = target;
   folder_.push(structure, {found_.parameters.data(), known.parameters()});
   return true;
 }
+
+// ---- Without nodes ----
+
+foreseen_statement* statement_trace::prepared(const std::unique_ptr<foreseen_statement>& s) {
+  if (s && s->prepared_for != taken_in_) {
+    s->prepare(slot_nodes_, slots_);
+    s->prepared_for = taken_in_;
+  }
+  return s.get();
+}
+
+foreseen_statement* statement_trace::foreseen_next() {
+  const std::int32_t structure = structures_.expected();
+  if (structure < 0 || static_cast<std::size_t>(structure) >= foreseen_.size()) return nullptr;
+  return prepared(foreseen_[static_cast<std::size_t>(structure)]);
+}
+
+foreseen_statement* statement_trace::foreseen_beginning_with(node& n) {
+  constexpr std::size_t most_tried = 32;
+  for (std::size_t k = 0; k < std::min(foreseen_.size(), most_tried); ++k)
+    if (foreseen_statement* const s = prepared(foreseen_[k]); s && s->meet(n)) return s;
+  return nullptr;
+}
+
+bool statement_trace::push_foreseen(foreseen_statement& s, const node* base, const node* values,
+                                    const axis_maps& region) {
+  const std::lock_guard lock(mutex);
+  if (is_raised || !s.ends(base, values, region)) return false;
+  structures_.follow(s.structure());
+  folder_.push(s.structure(), s.parameters());
+  return true;
+}
+
+// ---- From the list ----
 
 /// Of statements that have been pushed: those that somebody needs become versions, and their operands are let go.
 void statement_trace::let_go(std::span<node_ref> list, node* self) {

@@ -13,7 +13,8 @@ namespace sinter::jit {
 namespace {
 
 // The C interface's names of row order, and of what is done to a matrix.
-constexpr int row_major = 101, no_transposition = 111, transposition = 112;
+constexpr int row_major = 101, no_transposition = 111, transposition = 112,
+              conjugate_transposition = 113;
 
 // Smaller products are as well computed by one thread each, many of a batch beside each other.
 constexpr double small_product = 64.0 * 64 * 64;
@@ -60,25 +61,29 @@ int whole(std::int64_t x) {
   return static_cast<int>(x);
 }
 
+int operation_on(const blas_matrix& x) {
+  return !x.transposed ? no_transposition : x.conjugated ? conjugate_transposition : transposition;
+}
+
 /// Calls f, an entry point, with what all of them take, and `alpha` and `beta`.
 template <class F, class Number, class Alpha>
 void multiply(F* f, const blas_product& p, std::int64_t j, const library_run& r, Alpha alpha, Alpha beta) {
   const Number* a = static_cast<const Number*>(r.inputs[0].data) + p.a.offset + j * p.a.next;
   const Number* b = static_cast<const Number*>(r.inputs[1].data) + p.b.offset + j * p.b.next;
   Number* c = static_cast<Number*>(r.outputs[0].data) + p.c.offset + j * p.c.next;
-  f(row_major, p.a.transposed ? transposition : no_transposition, p.b.transposed ? transposition : no_transposition,
-    whole(p.n), whole(p.m), whole(p.k), alpha, a, whole(p.a.stride), b, whole(p.b.stride), beta, c, whole(p.c.stride));
+  f(row_major, operation_on(p.a), operation_on(p.b), whole(p.n), whole(p.m), whole(p.k), alpha, a, whole(p.a.stride), b, whole(p.b.stride), beta, c, whole(p.c.stride));
 }
 
-void multiply(const blas_product& p, std::int64_t j, const library_run& r) {
+void multiply(const blas_product& p, std::int64_t j, complex128 alpha, const library_run& r) {
   const blas& l = opened();
-  constexpr complex64 one_c64{1, 0}, zero_c64{};
-  constexpr complex128 one_c128{1, 0}, zero_c128{};
+  const complex64 narrow{static_cast<float>(alpha.re), static_cast<float>(alpha.im)};
+  constexpr complex64 zero_c64{};
+  constexpr complex128 zero_c128{};
   switch (r.outputs[0].type) {
-    case dtype::f32: return multiply<real_gemm<float>, float>(l.f32, p, j, r, 1.0f, 0.0f);
-    case dtype::f64: return multiply<real_gemm<double>, double>(l.f64, p, j, r, 1.0, 0.0);
-    case dtype::c64: return multiply<complex_gemm, complex64, const void*>(l.c64, p, j, r, &one_c64, &zero_c64);
-    default: return multiply<complex_gemm, complex128, const void*>(l.c128, p, j, r, &one_c128, &zero_c128);
+    case dtype::f32: return multiply<real_gemm<float>, float>(l.f32, p, j, r, narrow.re, 0.0f);
+    case dtype::f64: return multiply<real_gemm<double>, double>(l.f64, p, j, r, alpha.re, 0.0);
+    case dtype::c64: return multiply<complex_gemm, complex64, const void*>(l.c64, p, j, r, &narrow, &zero_c64);
+    default: return multiply<complex_gemm, complex128, const void*>(l.c128, p, j, r, &alpha, &zero_c128);
   }
 }
 
@@ -91,18 +96,18 @@ std::string host_blas_absence(dtype type, std::int64_t longest) {
   return opened().library.absence();
 }
 
-void start_host_products(std::span<const blas_product> all, const library_run& r) {
+void start_host_products(std::span<const blas_product> all, complex128 alpha, const library_run& r) {
   for (const blas_product& p : all) {
     const double volume = static_cast<double>(p.n) * static_cast<double>(p.m) * static_cast<double>(p.k);
     if (p.count == 1 || volume > small_product) {
-      for (std::int64_t j = 0; j < p.count; ++j) multiply(p, j, r);
+      for (std::int64_t j = 0; j < p.count; ++j) multiply(p, j, alpha, r);
       continue;
     }
     runtime::launch_shape shape;
     shape.rows = p.count;
     shape.cost = static_cast<int>(volume / 4) + 1;
     runtime::parallel_for(shape, [&](std::int64_t first, std::int64_t last, std::int64_t, std::int64_t) {
-      for (std::int64_t j = first; j < last; ++j) multiply(p, j, r);
+      for (std::int64_t j = first; j < last; ++j) multiply(p, j, alpha, r);
     });
   }
 }

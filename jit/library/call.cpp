@@ -30,20 +30,30 @@ memory_layout contiguous(const node* n) {
   return m;
 }
 
-/// What holds the same elements in the same order as n: reshapes of what is in memory need no copy.
-node* below_reshapes(node* n) {
-  while (!n->values() && n->code == op::reshape) n = n->operands()[0];
+/// What holds the same elements in the same order as n: reshapes of what is in memory need no copy. Conjugations are
+/// looked through as well, and counted.
+node* below_reshapes(node* n, bool& conjugated) {
+  for (; !n->values() && (n->code == op::reshape || n->code == op::conj); n = n->operands()[0])
+    conjugated ^= n->code == op::conj;
   return n;
 }
 
 /// A view is read in its source's memory, but where that has more elements and would be computed for its sake.
 found_operand look_through(node* x) {
-  node* n = below_reshapes(x);
-  if (n != x || n->values() || n->code != op::view) return {n, contiguous(x)};
+  found_operand f{x, contiguous(x)};
+  node* top = x;
+  while (!top->values() && top->code == op::conj) {
+    f.layout.conjugated ^= true;
+    top = top->operands()[0];
+  }
+  node* const n = below_reshapes(top, f.layout.conjugated);
+  f.stored = n;
+  if (n != top || n->values() || n->code != op::view) return f;
   node* source = n->operands()[0];
-  if (!source->values() && source->extents.size() > n->extents.size()) return {x, contiguous(x)};
+  if (!source->values() && source->extents.size() > n->extents.size()) return f;
   const memory_layout below = contiguous(source);
-  found_operand f{below_reshapes(source), {x->type, x->extents, {}}};
+  f.stored = below_reshapes(source, f.layout.conjugated);
+  std::ranges::fill(f.layout.strides, 0);
   for (int k = 0; k < source->extents.rank(); ++k) {
     const axis_map& m = n->facts->view[static_cast<std::size_t>(k)];
     f.offset += m.offset * below.strides[k];
@@ -67,6 +77,7 @@ buffer* memory_on(node* n, runtime::device& where, std::vector<node_ref>& held, 
 }  // namespace
 
 bool memory_layout::is_contiguous() const {
+  if (conjugated) return false;
   if (extents.size() == 0) return true;
   std::int64_t wanted[max_rank];
   contiguous_strides(extents, wanted);
@@ -84,6 +95,8 @@ void* library_run::scratch(std::size_t bytes) {
 void library_run::fail(std::string_view what, std::string_view why, int code) const {
   throw device_error(error_text(fmt::format("{}: {}", what, why), at), code);
 }
+
+memory_layout library_call::layout_of(std::size_t k, node* x) const { return find_operand(*this, k, x).layout; }
 
 std::vector<node*> library_call::needs(const node& n) const {
   std::vector<node*> stored;

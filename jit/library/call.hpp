@@ -26,8 +26,9 @@ struct memory_layout {
   dtype type = dtype::f32;
   shape extents;
   std::int64_t strides[max_rank] = {};
+  bool conjugated = false;  ///< the elements are the conjugates of what is in memory
 
-  bool is_contiguous() const;  ///< in C order
+  bool is_contiguous() const;  ///< in C order, and not conjugated
 };
 
 struct library_input {
@@ -76,6 +77,9 @@ class library_call : public opaque_call {
   /// Starts the work on r.where's stream (on the cpu: does it). Outputs aren't initialised. Not called when no output
   /// has elements. Throws with r.fail; whatever was written is then thrown away.
   virtual void start(library_run& r) const = 0;
+
+  /// How operand k will lie when the call runs.
+  memory_layout layout_of(std::size_t k, node* x) const;
 
   std::vector<node*> needs(const node& n) const final;
   std::vector<reference<runtime::buffer>> run(const node& n) const final;

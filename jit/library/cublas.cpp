@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -19,7 +20,7 @@ struct cublas_context;
 using handle = cublas_context*;
 
 // cublasOperation_t, cublasGemmAlgo_t, cublasMath_t
-constexpr int no_transposition = 0, transposition = 1, any_algorithm = -1, full_precision_sums = 16;
+constexpr int no_transposition = 0, transposition = 1, conjugate_transposition = 2, any_algorithm = -1, full_precision_sums = 16;
 
 template <class Integer>
 using gemm_function = int(handle, int trans_a, int trans_b, Integer m, Integer n, Integer k, const void* alpha,
@@ -78,46 +79,47 @@ handle handle_of(cublas& l, void* stream, const library_run& r) {
   return h;
 }
 
-/// A dtype as cudaDataType and cublasComputeType_t name it, and its 1 and 0.
-struct number_type {
-  int data, compute;
-  const void *one, *zero;
-};
-
-number_type type_of(dtype type) {
-  static constexpr float f32_numbers[] = {1, 0};
-  static constexpr double f64_numbers[] = {1, 0};
-  static constexpr complex64 c64_numbers[] = {{1, 0}, {0, 0}};
-  static constexpr complex128 c128_numbers[] = {{1, 0}, {0, 0}};
-  constexpr int compute_f32 = 68, compute_tf32 = 77, compute_f64 = 70;
-  const int single = current_options().tf32 ? compute_tf32 : compute_f32;
-  switch (type) {
-    case dtype::f16: return {2, compute_f32, f32_numbers, f32_numbers + 1};
-    case dtype::bf16: return {14, compute_f32, f32_numbers, f32_numbers + 1};
-    case dtype::f32: return {0, single, f32_numbers, f32_numbers + 1};
-    case dtype::f64: return {1, compute_f64, f64_numbers, f64_numbers + 1};
-    case dtype::c64: return {4, single, c64_numbers, c64_numbers + 1};
-    default: return {5, compute_f64, c128_numbers, c128_numbers + 1};
-  }
-}
-
 // cuBLAS stores matrices by columns: what is asked for is the transposed product, of b's transpose and a's.
 template <class Integer>
-int multiply(gemm_function<Integer>* f, handle h, const blas_product& p, const library_run& r) {
-  const number_type t = type_of(r.outputs[0].type);
+int multiply(gemm_function<Integer>* f, handle h, const blas_product& p, complex128 alpha, const library_run& r) {
+  const cuda_number_type t = cuda_type_of(r.outputs[0].type);
+  const blas_number factor(r.outputs[0].type, alpha), zero(r.outputs[0].type, {});
   const auto address = [&](const void* data, std::int64_t offset) {
     return static_cast<const std::byte*>(data) + offset * size_of(r.outputs[0].type);
   };
   const auto n = static_cast<Integer>(p.n), m = static_cast<Integer>(p.m), k = static_cast<Integer>(p.k);
-  const auto trans = [](const blas_matrix& x) { return x.transposed ? transposition : no_transposition; };
-  return f(h, trans(p.b), trans(p.a), m, n, k, t.one, address(r.inputs[1].data, p.b.offset), t.data,
+  const auto trans = [](const blas_matrix& x) {
+    return !x.transposed ? no_transposition : x.conjugated ? conjugate_transposition : transposition;
+  };
+  return f(h, trans(p.b), trans(p.a), m, n, k, factor.bytes, address(r.inputs[1].data, p.b.offset), t.data,
            static_cast<Integer>(p.b.stride), p.b.next, address(r.inputs[0].data, p.a.offset), t.data,
-           static_cast<Integer>(p.a.stride), p.a.next, t.zero,
+           static_cast<Integer>(p.a.stride), p.a.next, zero.bytes,
            const_cast<std::byte*>(address(r.outputs[0].data, p.c.offset)), t.data, static_cast<Integer>(p.c.stride),
            p.c.next, static_cast<Integer>(p.count), t.compute, any_algorithm);
 }
 
 }  // namespace
+
+cuda_number_type cuda_type_of(dtype type) {
+  constexpr int f16 = 2, bf16 = 14, f32 = 0, f64 = 1, c64 = 4, c128 = 5;
+  constexpr int sum_f32 = 68, sum_tf32 = 77, sum_f64 = 70;
+  const int single = current_options().tf32 ? sum_tf32 : sum_f32;
+  switch (type) {
+    case dtype::f16: return {f16, sum_f32, f32};
+    case dtype::bf16: return {bf16, sum_f32, f32};
+    case dtype::f32: return {f32, single, f32};
+    case dtype::f64: return {f64, sum_f64, f64};
+    case dtype::c64: return {c64, single, c64};
+    default: return {c128, sum_f64, c128};
+  }
+}
+
+blas_number::blas_number(dtype type, complex128 x) : bytes{} {
+  const float narrow[] = {static_cast<float>(x.re), static_cast<float>(x.im)};
+  const double wide[] = {x.re, x.im};
+  const bool is_wide = type == dtype::f64 || type == dtype::c128;
+  std::memcpy(bytes, is_wide ? static_cast<const void*>(wide) : narrow, is_wide ? sizeof wide : sizeof narrow);
+}
 
 std::string cublas_absence(dtype type, std::int64_t longest) {
   if (!is_inexact(type)) return fmt::format("cuBLAS doesn't multiply {}", to_string(type));
@@ -126,13 +128,13 @@ std::string cublas_absence(dtype type, std::int64_t longest) {
   return l.library.absence();
 }
 
-void start_cublas_products(std::span<const blas_product> all, const library_run& r) {
+void start_cublas_products(std::span<const blas_product> all, complex128 alpha, const library_run& r) {
   void* const stream = r.where.native_stream();
   cublas& l = opened();
   const std::lock_guard held(l.guard);  // calls only ask for work
   const handle h = handle_of(l, stream, r);
   for (const blas_product& p : all) {
-    const int status = l.wide_gemm ? multiply(l.wide_gemm, h, p, r) : multiply(l.gemm, h, p, r);
+    const int status = l.wide_gemm ? multiply(l.wide_gemm, h, p, alpha, r) : multiply(l.gemm, h, p, alpha, r);
     check(l, status, r, "cublasGemmStridedBatchedEx");
   }
 }

@@ -49,40 +49,79 @@ void join_rows(std::vector<batch_axis>& axes, std::int64_t& rows, std::int64_t r
   }
 }
 
+std::string to_text(const product_end& end, dtype type) {
+  const auto number = [&](complex128 x) {
+    return is_complex(type) ? fmt::format("({} + {}i)", x.re, x.im) : fmt::format("{}", x.re);
+  };
+  std::string text;
+  if (!(end.alpha == complex128{1, 0})) text += fmt::format(", times {}", number(end.alpha));
+  if (end.has_addend) text += fmt::format(", plus {} times an array", number(end.beta));
+  if (end.has_bias) text += ", plus a bias";
+  if (end.ramp != product_end::ramp_kind::none) text += ", at least 0";
+  return text;
+}
+
 class gemm_call final : public library_call {
  public:
-  gemm_call(dtype type, const shape& result, const shape& extents, std::int64_t depth, runtime::device_kind where)
-      : type_(type), result_(result), extents_(extents), depth_(depth), where_(where) {}
+  gemm_call(dtype type, const shape& result, const shape& extents, std::int64_t depth, runtime::device_kind where,
+            const product_end& end = {})
+      : type_(type), result_(result), extents_(extents), depth_(depth), where_(where), end_(end) {}
 
-  std::string_view name() const override { return where_ == runtime::device_kind::cuda ? "cuBLAS" : "BLAS"; }
+  std::string_view name() const override {
+    return where_ == runtime::device_kind::cpu ? "BLAS" : end_.is_plain() ? "cuBLAS" : "cuBLASLt";
+  }
   std::string describe() const override {
     const int rank = result_.rank();
     shape stack;
     for (int k = 0; k + 2 < rank; ++k) stack.append(result_[k]);
     std::string text = fmt::format("library: {} gemm {}, [{}, {}] x [{}, {}]", name(), sinter::to_string(type_),
                                    result_[rank - 2], depth_, depth_, result_[rank - 1]);
-    return rank == 2 ? text : text + fmt::format(" for each of {}", sinter::to_string(stack));
+    if (rank != 2) text += fmt::format(" for each of {}", sinter::to_string(stack));
+    return text + to_text(end_, type_);
   }
   std::vector<output> outputs() const override { return {{type_, extents_}}; }
 
-  bool takes(std::size_t, const memory_layout& x) const override {
+  bool takes(std::size_t k, const memory_layout& x) const override {
     const int rank = x.extents.rank();
+    if (k >= 2) return k == 2 && end_.has_addend ? x.is_contiguous() : x.strides[rank - 1] == 1;
     blas_matrix m;
     return is_blas_matrix(x.extents[rank - 2], x.extents[rank - 1], x.strides[rank - 2], x.strides[rank - 1], m) &&
-           m.stride <= std::numeric_limits<int>::max();
+           m.stride <= std::numeric_limits<int>::max() && (m.transposed || !x.conjugated);
   }
 
   void start(library_run& r) const override {
     const std::vector<blas_product> all = plan_products(r.inputs[0].layout, r.inputs[1].layout, result_);
-    if (r.where.kind() == runtime::device_kind::cuda) start_cublas_products(all, r);
-    else start_host_products(all, r);
+    if (r.where.kind() == runtime::device_kind::cpu) start_host_products(all, end_.alpha, r);
+    else if (end_.is_plain()) start_cublas_products(all, end_.alpha, r);
+    else start_cublaslt_products(all, end_, r);
+  }
+
+  node_ref absorb(node* result, const node* reader, std::size_t k) const override {
+    product_end end = end_;
+    node* addend = nullptr;
+    if (current_options().math == math_mode::strict) return {};  // what it does is rounded once, not at each step
+    if (reader->type != type_ || reader->extents != extents_ || !extend(end, extents_, *reader, k, addend)) return {};
+    node* const n = result->operands()[0];
+    if (!end.is_plain() && !lt_can(end, *n)) return {};
+    std::vector<node*> operands(n->operands().begin(), n->operands().end());
+    const bool before_bias = addend && end.has_addend != end_.has_addend;  // of what is added, the bias comes last
+    if (addend) operands.insert(before_bias ? operands.begin() + 2 : operands.end(), addend);
+    auto call = std::make_shared<const gemm_call>(type_, result_, extents_, depth_, where_, end);
+    return std::move(record_library_call(std::move(call), operands, *n->owner, reader->site).front());
   }
 
  private:
+  bool lt_can(const product_end& end, const node& n) const {
+    if (where_ != runtime::device_kind::cuda || size_of(type_) > 4) return false;
+    const auto all = plan_products(layout_of(0, n.operands()[0]), layout_of(1, n.operands()[1]), result_);
+    return cublaslt_can(all, end, type_, *n.owner);
+  }
+
   dtype type_;
   shape result_, extents_;  ///< [.., n, m]; the same elements as they are given
   std::int64_t depth_;
   runtime::device_kind where_;
+  product_end end_;
 };
 
 }  // namespace
@@ -110,6 +149,9 @@ std::vector<blas_product> plan_products(const memory_layout& a, const memory_lay
   join_rows(axes, p.n, a.strides[a_rank - 2], p.m);
   SINTER_CHECK(is_blas_matrix(p.n, p.k, a.strides[a_rank - 2], a.strides[a_rank - 1], p.a) &&
                is_blas_matrix(p.k, p.m, b.strides[b_rank - 2], b.strides[b_rank - 1], p.b));
+  p.a.conjugated = a.conjugated;
+  p.b.conjugated = b.conjugated;
+  SINTER_CHECK(p.a.transposed >= p.a.conjugated && p.b.transposed >= p.b.conjugated);
   p.c.stride = std::max<std::int64_t>(p.m, 1);
   // The longest axis is one call's; libraries don't step backwards.
   const auto by_length = [](const batch_axis& x, const batch_axis& y) {

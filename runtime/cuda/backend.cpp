@@ -125,7 +125,24 @@ class cuda_function final : public function {
     return code_;
   }
 
+  /// How many blocks of axis x a launch has.
+  std::uint32_t blocks_of(const launch_shape& shape) {
+    return shape.resident ? std::min(shape.grid[0], resident_blocks(shape)) : shape.grid[0];
+  }
+
  private:
+  std::uint32_t resident_blocks(const launch_shape& shape) {
+    const std::uint64_t of = std::uint64_t{shape.shared_bytes} << 11 | shape.block[0];
+    std::uint64_t known = resident_.load(std::memory_order_relaxed);
+    if (known >> 32 != of) [[unlikely]] {
+      const int each = gpu::resident_blocks(owner_, code(shape.shared_bytes), static_cast<int>(shape.block[0]),
+                                            shape.shared_bytes);
+      known = of << 32 | static_cast<std::uint32_t>(std::max(each * owner_.processors().processors, 1));
+      resident_.store(known, std::memory_order_relaxed);
+    }
+    return static_cast<std::uint32_t>(known);
+  }
+
   void allow_all_shared() {
     const driver& cu = owner_.api();
     const char* what = "asking for shared memory of a CUDA kernel";
@@ -139,6 +156,7 @@ class cuda_function final : public function {
   cuda_device& owner_;
   CUmodule module_;
   CUfunction code_;
+  std::atomic<std::uint64_t> resident_{0};  ///< the last answer: of so much shared memory and so many threads
   std::atomic<std::uint32_t> allowed_shared_{16u << 10};  ///< more is asked for first: static use may be most of 48 KiB
 };
 
@@ -371,10 +389,13 @@ void cuda_device::unload(CUmodule m) noexcept {
 
 void cuda_device::launch(function& f, std::span<void* const> arguments, const launch_shape& shape) {
   auto& kernel = static_cast<cuda_function&>(f);
+  const std::uint32_t *g = shape.grid, *b = shape.block, blocks = kernel.blocks_of(shape), shared = shape.shared_bytes;
+  const CUfunction code = kernel.code(shared);
+  void** const list = const_cast<void**>(arguments.data());
+  const bool waits = shape.cooperative && blocks > 1;
   const CUresult result = bound([&] {
-    return cu_.cuLaunchKernel(kernel.code(shape.shared_bytes), shape.grid[0], shape.grid[1], shape.grid[2],
-                              shape.block[0], shape.block[1], shape.block[2], shape.shared_bytes, current_handle(),
-                              const_cast<void**>(arguments.data()), nullptr);
+    return waits ? cu_.cuLaunchCooperativeKernel(code, blocks, g[1], g[2], b[0], b[1], b[2], shared, current_handle(), list)
+                 : cu_.cuLaunchKernel(code, blocks, g[1], g[2], b[0], b[1], b[2], shared, current_handle(), list, nullptr);
   });
   if (result != CUDA_SUCCESS) [[unlikely]]
     gpu::fail(cu_, result,
@@ -423,9 +444,10 @@ class cuda_launch_list final : public launch_graph {
   static void check(const driver& api, CUresult result, const char* what) { gpu::check(api, result, what); }
 
   static CUDA_KERNEL_NODE_PARAMS described(function& f, std::span<void* const> arguments, const launch_shape& shape) {
+    auto& kernel = static_cast<cuda_function&>(f);
     CUDA_KERNEL_NODE_PARAMS node{};
-    node.func = static_cast<cuda_function&>(f).code(shape.shared_bytes);
-    node.gridDimX = shape.grid[0];
+    node.func = kernel.code(shape.shared_bytes);
+    node.gridDimX = kernel.blocks_of(shape);
     node.gridDimY = shape.grid[1];
     node.gridDimZ = shape.grid[2];
     node.blockDimX = shape.block[0];

@@ -8,6 +8,16 @@
 
 namespace sinter::runtime::gpu {
 
+int resident_blocks(owner& where, CUfunction code, int threads, std::size_t shared_bytes) {
+  int blocks = 0;
+  const driver& cu = where.api();
+  check(cu, where.bound([&] {
+    return cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, code, threads, shared_bytes);
+  }),
+        "asking how many blocks of a CUDA kernel fit");
+  return blocks;
+}
+
 namespace {
 
 constexpr std::uint32_t always_allowed = 48u << 10;  // of static and dynamic shared memory together
@@ -61,13 +71,7 @@ class cuda_module_function final : public module_function {
 
   int resident_blocks(int threads, std::size_t shared_bytes) override {
     if (shared_bytes > allowed_.load(std::memory_order_relaxed)) allow_shared(static_cast<std::uint32_t>(shared_bytes));
-    int blocks = 0;
-    const driver& cu = where_.api();
-    check(cu, where_.bound([&] {
-      return cu.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, code_, threads, shared_bytes);
-    }),
-          "asking how many blocks of a CUDA kernel fit");
-    return blocks;
+    return gpu::resident_blocks(where_, code_, threads, shared_bytes);
   }
 
  private:

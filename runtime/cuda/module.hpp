@@ -38,6 +38,8 @@ class owner {
 
 /// Loads an image: cubin, PTX or fatbin. device_error, with the driver's log, when it is none of them or doesn't fit.
 CUmodule load_image(owner& where, std::span<const std::byte> image, const std::string& name);
+/// How many blocks of a kernel run on a multiprocessor at the same time.
+int resident_blocks(owner& where, CUfunction code, int threads, std::size_t shared_bytes);
 std::unique_ptr<module> load_module(owner& where, std::span<const std::byte> image, const std::string& name);
 
 }  // namespace sinter::runtime::gpu

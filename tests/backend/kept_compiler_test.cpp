@@ -89,6 +89,7 @@ class kept_by_host : public kept {
 };
 
 // arrayfire#3353, cupy#2352: what another compiler made.
+// warp#1759
 TEST_F(kept_by_host, another_compiler_makes_its_own) {
   const std::string command = compiler("");
   expect_run({{"TEST_KERNELS", "1"}, {"SINTER_CXX", command}}, 1);
@@ -97,6 +98,7 @@ TEST_F(kept_by_host, another_compiler_makes_its_own) {
   EXPECT_EQ(kernel_files(folder).size(), 2u);
 }
 
+// vexcl#166
 TEST_F(kept_by_host, a_warm_process_starts_no_compiler) {
   const std::string log = scratch.path() + "/log", command = compiler("echo ran >> " + log);
   expect_run({{"TEST_KERNELS", "2"}, {"SINTER_CXX", command}}, 2);

@@ -62,6 +62,7 @@ TEST_F(kept, a_second_process_compiles_nothing_and_writes_nothing) {
 }
 
 // triton#704 and others: addresses, or the order of other work, in keys.
+// warp#1696, #1284
 TEST_F(kept, other_work_before_changes_no_key) {
   expect_run({{"TEST_KERNELS", "2"}}, 2);
   const process_result r = run({{"TEST_KERNELS", "2"}, {"TEST_BEFORE", "1"}});
@@ -195,6 +196,7 @@ TEST_F(kept, one_text_in_two_objects_is_one_kernel) {
 }
 
 // C04, cupy#3587: the headers that a kernel includes.
+// cupy#9664, #8588, #8927
 TEST_F(kept, an_edited_header_makes_another_kernel) {
   const std::string headers = scratch.path() + "/include";
   fs::create_directory(headers);
@@ -225,6 +227,7 @@ TEST_F(kept, kernels_of_one_name_stay_apart) {
 }
 
 // C06; Mitsuba drjit#115: no place to keep kernels in.
+// cupy#2296, #3144; vexcl#276
 TEST_F(kept, without_a_place_everything_works_with_one_warning) {
   write_file(scratch.path() + "/file", "");
   const environment none{{"SINTER_CACHE_DIR", ""}, {"XDG_CACHE_HOME", ""}, {"HOME", ""}};
@@ -314,6 +317,7 @@ TEST_F(kept, the_bound_on_bytes_holds) {
   }
 }
 
+// cupy#2100
 TEST_F(kept, any_name_of_a_directory_will_do) {
   const std::string named = scratch.path() + "/caché \xe6\xbc\xa2 {} %s";
   expect_run({{"SINTER_CACHE_DIR", named}, {"TEST_KERNELS", "1"}}, 1);

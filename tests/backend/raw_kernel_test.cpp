@@ -286,6 +286,7 @@ TEST(raw_kernel, sees_vectors_of_four) {
   EXPECT_TRUE(throws<shape_error>([&] { advance(for_each(1), odd, 1); }, {"advance", "16"}));
 }
 
+// cupy#9046
 TEST(raw_kernel, null_is_null) {
   const raw_kernel<void(in<float>, out<std::int32_t>)> is_null{
       "is_null", "__global__ void is_null(const float* p, int* y) { *y = p == nullptr; }"};
@@ -346,6 +347,7 @@ TEST(raw_kernel, shared_memory_goes_as_far_as_the_device) {
 }
 
 // K16
+// cupy#3894
 TEST(raw_kernel, blocks_may_wait_for_each_other) {
   const raw_kernel<void(in<float>, in<float>, out<float>, int)> both{
       "both",

@@ -40,12 +40,14 @@ array evaluated(array x) {
 
 // ---- Sizes, axes, layouts ----
 
+// R02
 TEST(reduction_string, sizes_around_powers_of_two) {
   for (int k = 1; k <= 9; ++k)
     for (const std::int32_t n : {(1 << k) - 1, 1 << k, (1 << k) + 1})
       EXPECT_EQ(int_sum()(evaluated(ones({n}, i32))).item<std::int32_t>(), n);
 }
 
+// R04
 TEST(reduction_string, long_rows_and_long_columns) {
   const array x = evaluated(ones({513, 65537}, i32));
   EXPECT_TRUE(equals(int_sum()(x, 0), ints(65537, 513)));
@@ -66,6 +68,7 @@ TEST(reduction_string, squares_of_a_cube_of_ones) {
   EXPECT_EQ(squares(evaluated(ones({300, 300, 300}, f64))).item<double>(), 27000000.0);
 }
 
+// R06
 TEST(reduction_string, axes_of_a_transposed_array) {
   const array x = transpose(counted_up(i32, {2, 4, 5, 3}));
   const host_array want(ints{570, 1770, 590, 1790, 610, 1810}, {3, 2});
@@ -108,6 +111,7 @@ TEST(reduction_string, every_choice_of_axes) {
     }
 }
 
+// R28
 TEST(reduction_string, rows_however_they_lie_in_memory) {
   host_array x(f32, {7, 300}), want(f32, {7});
   for (std::int64_t row = 0; row < 7; ++row) {
@@ -126,6 +130,7 @@ TEST(reduction_string, rows_however_they_lie_in_memory) {
               .independent_axis = 0});
 }
 
+// R10
 TEST(reduction_string, bad_axes_are_refused_at_the_line) {
   const array x = counted_up(i32, {2, 2});
   for (const int axis : {2, -3, 20}) {
@@ -172,6 +177,7 @@ TEST(reduction_string, no_elements_without_an_identity_are_refused) {
 }
 
 // CuPy adds it once per thread: cupy/cupy#1106.
+// cupy#1106; pycuda#207
 TEST(reduction_string, an_identity_that_is_none_counts_once) {
   const reduction one_more{"one_more", "T x", "T y", "x", "a + b", "", "1"};
   for (const std::int64_t n : {0, 1, 5, 128, 1024, 100000})
@@ -182,11 +188,13 @@ TEST(reduction_string, an_identity_that_is_none_counts_once) {
 
 // ---- Expressions ----
 
+// R08
 TEST(reduction_string, rows_of_a_matrix_by_their_length) {
   const array x = counted_up(f32, {2, 5});
   EXPECT_TRUE(equals(l2()(x, 1), std::vector<float>{5.4772256f, 15.9687195f}, {1e-6, 0, false}));
 }
 
+// R14
 TEST(reduction_string, several_inputs_broadcast) {
   EXPECT_EQ(dot()(array{1, 2, 3}, array{4, 5, 6}).item<std::int32_t>(), 32);
   const array column = counted_up(i64, {3})(all, newaxis), row = counted_up(i64, {4});
@@ -199,6 +207,7 @@ TEST(reduction_string, several_inputs_broadcast) {
 }
 
 // CuPy returns the first only: cupy/cupy#1924 and #6813.
+// R16
 TEST(reduction_string, several_outputs_are_one_launch) {
   const char* preamble = R"(template <class T> struct found { T value; long long at; };
 template <class T> __device__ found<T> found_at(T value, long long at) { return {value, at}; }
@@ -229,6 +238,7 @@ TEST(reduction_string, names_are_not_replaced_inside_others) {
   EXPECT_NEAR(total(evaluated(zeros({2}, f32))).item<float>(), 0.6931472, 1e-7);
 }
 
+// R22
 TEST(reduction_string, complex_numbers) {
   using z = std::complex<float>;
   const array x(std::vector<z>(8, z(1, 1)));
@@ -253,6 +263,7 @@ TEST(reduction_string, least_most_any_every_product) {
   EXPECT_EQ(every(zero).item<bool>(), false);
 }
 
+// R26
 TEST(reduction_string, names_that_could_not_be_compiled_are_refused_first) {
   for (const char* name : {"1", "", "a-b", "double"})
     EXPECT_TRUE(throws<error>([&] { reduction(name, "T x", "T y", "x", "a + b", "", "0"); },
@@ -264,6 +275,7 @@ TEST(reduction_string, names_that_could_not_be_compiled_are_refused_first) {
 }
 
 // CuPy's POST_MAP(a) is a macro, in which an output called `a` is captured.
+// R26
 TEST(reduction_string, an_output_may_be_called_a) {
   const reduction root{"root_of_sum", "T x", "T a", "x * x", "a + b", "a = sqrt(a)", "0"};
   const reduction plain{"plain_sum", "T a", "T b", "a", "a + b", "", "0"};

@@ -3,6 +3,8 @@
 #include "tests/backend/plain_loop.hpp"
 #include "tests/backend/expect.hpp"
 
+#include <algorithm>
+
 using namespace sinter;
 using namespace sinter_test;
 
@@ -60,6 +62,45 @@ TEST(stencil, what_was_taken_before_stays) {
   EXPECT_TRUE(equals(at_first, want));
   plain_steps(want, 33, [](auto& p, std::int64_t i, std::int64_t j) { return p(i - 1, j) + p(i, j + 1); });
   EXPECT_TRUE(equals(u, want));
+}
+
+/// Numbers stay whole and so small that every dtype has them, so that sums are exact in any order.
+void same_in(dtype type) {
+  const std::int64_t rows = 210, columns = 190;
+  plain<std::int32_t> want({rows, columns});
+  for (std::size_t k = 0; k < want.values.size(); ++k) want.values[k] = static_cast<std::int32_t>(k * 2654435761u >> 7 & 1);
+  array u = want.made().astype(type);
+  for (int t = 0; t < 25; ++t)
+    u(inner, inner) = maximum(minimum(u(before, inner) + u(after, before) + u(inner, after) - u(inner, inner), 3), 0);
+  for (int t = 0; t < 25; ++t) {
+    plain<std::int32_t> old = want;
+    for (std::int64_t i = 1; i < rows - 1; ++i)
+      for (std::int64_t j = 1; j < columns - 1; ++j)
+        want(i, j) = std::clamp(old(i - 1, j) + old(i + 1, j - 1) + old(i, j + 1) - old(i, j), 0, 3);
+  }
+  EXPECT_TRUE(equals(u.astype(i32), want)) << to_string(type);
+}
+
+TEST(stencil, planes_of_every_width) {
+  for (const dtype type : {i8, i16, i64, f16, bf16, f32, f64}) same_in(type);
+}
+
+/// Rows whose ends no vector has, and a domain that begins anywhere.
+TEST(stencil, planes_of_odd_places) {
+  for (const auto& [rows, columns, top, left] : {std::tuple{130, 131, 3, 5}, {130, 132, 40, 66}, {300, 134, 1, 2}}) {
+    plain<std::int32_t> want = plane(rows, columns, 2);
+    array u = want.made();
+    const range down(top, rows - 2), across(left, columns - 3);
+    const range up(top - 1, rows - 3), right(left + 2, columns - 1), at_left(left - 1, columns - 4);
+    for (int t = 0; t < 30; ++t) u(down, across) = (u(up, across) + u(down, right) * 3 - u(up, at_left)) % 1009;
+    for (int t = 0; t < 30; ++t) {
+      plain<std::int32_t> old = want;
+      for (std::int64_t i = top; i < rows - 2; ++i)
+        for (std::int64_t j = left; j < columns - 3; ++j)
+          want(i, j) = (old(i - 1, j) + old(i, j + 2) * 3 - old(i - 1, j - 1)) % 1009;
+    }
+    EXPECT_TRUE(equals(u, want)) << rows << " " << columns;
+  }
 }
 
 TEST(stencil, two_lines_that_need_each_other) {

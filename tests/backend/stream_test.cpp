@@ -98,6 +98,7 @@ TEST(stream, what_another_stream_made_is_waited_for) {
   EXPECT_EQ(a.impl().waits(), 0u);
 }
 
+// cupy#7820
 TEST(stream, a_read_waits_for_the_stream_that_made_the_array) {
   warm_up();
   const stream a;
@@ -322,6 +323,33 @@ TEST(stream, memory_of_two_threads_is_not_mixed) {
 
 // ---- What launches of a device share ----
 
+// Each element takes long, so that blocks of several reductions run at the same time.
+TEST(stream, slow_reductions_of_two_streams_don_t_share_their_scratch) {
+  const std::uint32_t n = 30'000;
+  const std::int32_t steps = overlaps() ? 200'000 : 20;
+  std::uint32_t factor = 1, offset = 0;  // of all steps: each is an affine map
+  for (std::int32_t t = 0; t < steps; ++t) {
+    factor *= 1664525u;
+    offset = offset * 1664525u + 1013904223u;
+  }
+  const array x = arange(n, u32);
+  eval(x);
+  std::vector<stream> streams(4);
+  std::vector<array> sums;
+  for (std::uint32_t round = 0; round < 5; ++round)
+    for (std::uint32_t k = 0; k < streams.size(); ++k) {
+      const scoped_stream on(streams[k]);
+      sums.push_back(sum(chain()(x + k, steps)));
+      eval(sums.back());
+    }
+  for (std::size_t k = 0; k < sums.size(); ++k) {
+    std::uint64_t total = 0;
+    for (std::uint32_t i = 0; i < n; ++i)
+      total += (i + static_cast<std::uint32_t>(k % streams.size())) * factor + offset;
+    EXPECT_EQ(sums[k].item<std::uint64_t>(), total) << k;
+  }
+}
+
 TEST(stream, reductions_of_two_streams_don_t_share_their_scratch) {
   constexpr std::int64_t n = 3'000'000;
   const array x = arange(n, i64) % 1000;
@@ -367,6 +395,7 @@ TEST(stream, loops_of_whole_arrays_hand_on_their_states) {
   EXPECT_GE(b.impl().waits(), 1u);
 }
 
+// cupy#2159, #4988
 TEST(stream, raw_kernels_run_on_the_current_one) {
   warm_up();
   static const raw_kernel<void(in<std::uint32_t>, out<std::uint32_t>, std::int32_t)> twice{"twice", R"(

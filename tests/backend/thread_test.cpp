@@ -58,6 +58,7 @@ class threads : public testing::TestWithParam<bool> {
   };
 };
 
+// cupy#72, #10080; jitify#10; arrayfire#1801
 TEST_P(threads, first_calls_of_one_kernel_compile_it_once) {
   // A program that nothing else here has; one more shape of it where threads have streams.
   const array x = arange(1000, i64) + (GetParam() ? 1 : 0);

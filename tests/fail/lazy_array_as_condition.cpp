@@ -1,4 +1,4 @@
-// A lazy array has no truth value: item<bool>() reads one.
+// F18. A lazy array has no truth value: item<bool>() reads one.
 // expect: could not convert .* to .bool.|not contextually convertible to .bool.
 #include <sinter/sinter.hpp>
 

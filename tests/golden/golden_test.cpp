@@ -74,6 +74,8 @@ std::vector<golden_case> cases() {
       {"running_row_sums", [] { array a = floats({3000, 700}); return std::vector{cumsum(a, 1)}; }},
       {"short_row_norms", [] { array a = floats({40000, 6}); return std::vector{norm(a, 2, 1)}; }},
       {"rows_of_three", [] { array a = floats({1 << 20, 3}); return std::vector{sqrt(sum(square(a), 1))}; }},
+      {"squared_distances", [] { array x = floats({600, 24}), y = floats({500, 24}); return std::vector{sum(square(x(all, newaxis, all) - y(newaxis, all, all)), 2)}; }},
+      {"sums_over_pairs", [] { array x = floats({2000}), y = floats({4100}), d = y(newaxis, all) - x(all, newaxis); return std::vector{sum(d * rsqrt(d * d + 1), 1), max(abs(d), 1)}; }},
       {"string_reduction", [] { const reduction k{"l2", "T x", "T y", "x * x", "a + b", "y = sqrt(a)", "0"}; array a = floats({20, 30}); return std::vector{k(a, 1)}; }},
       {"string_kernel", [] { const elementwise k{"squared_diff", "T x, T y", "T z", "z = (x - y) * (x - y)"}; array x = floats({30}), y = floats({40}); return std::vector{sqrt(k(x(all, newaxis), y(newaxis, all))) + 1}; }},
       {"string_raw_input", [] { struct line { float a, b; }; const elementwise k{"look_up", "line p, T x, raw T t", "T y", "ptrdiff_t at[] = {_ind.get()[1], i % n};\ny = p.a * x + t[at]", {.preamble = "struct line { float a, b; };"}}; array x = floats({30, 40}), t = transpose(floats({2000, 50})); eval(t); return std::vector{sqrt(k(by_value(line{2, 1}), x, t(range(0, 45), range(1, end, 2)))) + 1}; }},

@@ -4,6 +4,7 @@
 #include "runtime/log.hpp"
 #include "runtime/shape.hpp"
 #include "runtime/types.hpp"
+#include "tests/unit/messages.hpp"
 
 #include <gtest/gtest.h>
 
@@ -98,17 +99,30 @@ TEST(shape, contiguous_strides_are_in_c_order) {
   EXPECT_EQ(strides({}), std::vector<std::int64_t>{});
 }
 
+constexpr place here{"program.cpp", "main", 7};
+
 TEST(shape, checked_bytes_multiplies_by_the_element_size) {
-  EXPECT_EQ(checked_bytes({4, 3}, f64), 96);
-  EXPECT_EQ(checked_bytes({}, c128), 16);
-  EXPECT_EQ(checked_bytes({std::int64_t{1} << 62}, u8), std::int64_t{1} << 62);
+  EXPECT_EQ(checked_bytes({4, 3}, f64, here), 96);
+  EXPECT_EQ(checked_bytes({}, c128, here), 16);
+  EXPECT_EQ(checked_bytes({std::int64_t{1} << 62}, u8, here), std::int64_t{1} << 62);
 }
 
 TEST(shape, checked_bytes_throws_above_two_to_the_62) {
   constexpr std::int64_t huge = std::int64_t{1} << 40;
-  EXPECT_THROW(checked_bytes({huge, huge}, f32), shape_error);
-  EXPECT_THROW(checked_bytes({std::int64_t{1} << 62}, i16), shape_error);
-  EXPECT_EQ(checked_bytes({huge, huge, 0}, f32), 0);
+  EXPECT_THROW(checked_bytes({huge, huge}, f32, here), shape_error);
+  EXPECT_THROW(checked_bytes({std::int64_t{1} << 62}, i16, here), shape_error);
+  EXPECT_EQ(checked_bytes({huge, huge, 0}, f32, here), 0);
+}
+
+TEST(shape, bad_extents_are_told_at_the_line_that_lists_them) {
+  const std::uint32_t next = __LINE__ + 2;
+  const std::string negative = message_of<shape_error>([] {
+    static_cast<void>(shape{2, -1});
+  });
+  EXPECT_NE(negative.find("extent of -1"), std::string::npos) << negative;
+  EXPECT_NE(negative.find("runtime_test.cpp:" + std::to_string(next)), std::string::npos) << negative;
+  const std::string large = message_of<shape_error>([] { checked_bytes({std::int64_t{1} << 62, 2}, u8, here); });
+  EXPECT_NE(large.find("program.cpp:7"), std::string::npos) << large;
 }
 
 // ---- 16-bit floats ----

@@ -94,7 +94,7 @@ TEST_P(plane_steps, are_those_of_the_loop) {
       u(before, inner) - u(after, inner) + u(inner, before) * 3 + u(inner, after) - u(inner, inner);
   jit::lowered l;
   ASSERT_TRUE(lower_steps(states, l));
-  EXPECT_EQ(l.ir.steps, 8);
+  ASSERT_GE(l.ir.steps, steps);
   run_steps(states, l, steps);
 
   numbers now = states[0].values, next = now;
@@ -113,7 +113,67 @@ TEST_P(plane_steps, are_those_of_the_loop) {
 
 INSTANTIATE_TEST_SUITE_P(steps, plane_steps,
                          testing::Values(std::tuple{200, 170, 8}, std::tuple{49, 130, 7}, std::tuple{17, 16, 1},
-                                         std::tuple{64, 64, 2}, std::tuple{4, 300, 8}));
+                                         std::tuple{64, 64, 2}, std::tuple{4, 300, 8}, std::tuple{512, 512, 12},
+                                         std::tuple{513, 511, 11}));
+
+TEST(steps, two_states_of_a_plane_reach_two_rows_and_three_columns) {
+  constexpr std::int64_t rows = 150, columns = 141;
+  constexpr int steps = 2;
+  std::vector<state> states{make_state({rows, columns}, 1), make_state({rows, columns}, 9)};
+  const array &u = states[0].now, &v = states[1].now;
+  const array weights(some_numbers((rows - 4) * (columns - 4), 5));
+  const auto at = [](std::int64_t down, std::int64_t across) {  // the part inside, moved
+    return std::pair{range(2 + down, rows - 2 + down), range(3 + across, columns - 1 + across)};
+  };
+  const auto [own_rows, own_columns] = at(0, 0);
+  const auto moved = [&](const array& x, std::int64_t down, std::int64_t across) {
+    const auto [r, c] = at(down, across);
+    return x(r, c);
+  };
+  const array w = reshape(weights, {rows - 4, columns - 4});
+  states[0].next(own_rows, own_columns) = moved(u, -2, 1) + moved(v, 1, -3) * w - moved(u, 0, -1);
+  states[1].next(own_rows, own_columns) = moved(v, 2, 0) * 3 + moved(u, 0, 0);
+  jit::lowered l;
+  ASSERT_TRUE(lower_steps(states, l));
+  ASSERT_GE(l.ir.steps, steps);
+  EXPECT_EQ(jit::window_of(l.ir).row_reach, 2);
+  EXPECT_EQ(jit::window_of(l.ir).column_reach, 3);
+  run_steps(states, l, steps);
+
+  numbers a = states[0].values, b = states[1].values, c = a, d = b;
+  const numbers factors = some_numbers((rows - 4) * (columns - 4), 5);
+  const auto natural = [](const numbers& x, std::int64_t k) { return static_cast<std::uint32_t>(x[static_cast<std::size_t>(k)]); };
+  for (int s = 0; s < steps; ++s) {
+    for (std::int64_t i = 2; i < rows - 2; ++i)
+      for (std::int64_t j = 3; j < columns - 1; ++j) {
+        const std::int64_t k = i * columns + j;
+        c[static_cast<std::size_t>(k)] = static_cast<std::int32_t>(
+            natural(a, k - 2 * columns + 1) + natural(b, k + columns - 3) * natural(factors, (i - 2) * (columns - 4) + j - 3) -
+            natural(a, k - 1));
+        d[static_cast<std::size_t>(k)] = static_cast<std::int32_t>(natural(b, k + 2 * columns) * 3 + natural(a, k));
+      }
+    a = c;
+    b = d;
+  }
+  EXPECT_EQ(states[0].result, a);
+  EXPECT_EQ(states[1].result, b);
+}
+
+TEST(steps, windows_suit_the_size_of_the_plane) {
+  const auto window = [](std::int64_t n) {
+    std::vector<state> states{{zeros({n, n}, f32), zeros({n, n}, f32), {}}};
+    eval(states[0].now, states[0].next);
+    constexpr range inner(1, -1), before(0, -2), after(2, end);
+    const array& u = states[0].now;
+    states[0].next(inner, inner) = u(before, inner) + u(after, inner) + u(inner, before) + u(inner, after);
+    jit::lowered l;
+    EXPECT_TRUE(lower_steps(states, l));
+    const jit::step_window w = jit::window_of(l.ir);
+    return std::tuple{w.rows, w.columns, int{l.ir.steps}};
+  };
+  EXPECT_EQ(window(512), std::tuple(80, 64, 12));  // a block for each processor
+  EXPECT_EQ(window(4096), std::tuple(128, 128, 8));  // little done twice
+}
 
 TEST(steps, two_states_of_a_line_reach_two_elements) {
   constexpr std::int64_t n = 10000;
