@@ -46,13 +46,13 @@ bool can_fit_blocks(const kernel& k) {
 /// other blocks.
 bool can_be_part(const kernel& k) {
   if (k.over == distribution::elements) return k.tables.empty();
-  if (k.over == distribution::steps || k.over == distribution::tiles) return false;
+  if (k.over == distribution::steps || k.over == distribution::tiles || k.over == distribution::transposed) return false;
   if (!k.staged.empty() || (k.split != 0 && has_scans(k))) return false;
   return k.threads == threads_of_parts || can_fit_blocks(k);
 }
 
 bool is_large(const group& g, const lowered& l) {
-  if (l.ir.over == distribution::elements) return g.domain().size() > most_elements_beside_others;
+  if (l.ir.loops.empty()) return g.domain().size() > most_elements_beside_others;
   return l.numbers.blocks > most_blocks_beside_others || l.numbers.cost > most_cost_beside_others;
 }
 

@@ -35,10 +35,20 @@ std::string describe_group(const group& g, std::size_t number, const lowered& l)
   return text;
 }
 
+std::string describe_transposes(const kernel& k) {
+  if (k.tiled.size() == 1) return fmt::format("rows in strips of {} elements, for transposed operands\n", k.tiled[0].extent);
+  std::string text;
+  for (std::size_t t = k.tiled.size(); t-- > 0;)
+    text += fmt::format("{}{}", text.empty() ? "tiles of " : " x ", k.tiled[t].extent);
+  const auto staged = std::ranges::count_if(k.accesses, [](const access& a) { return a.staged != access::alone; });
+  return fmt::format("{} elements; {} transposed operand(s) go through shared memory\n", text, staged);
+}
+
 /// Which threads run a kernel's loops, and what they do about memory.
 std::string describe_loops(const lowered& l) {
   const kernel& k = l.ir;
   if (k.over == distribution::elements) return "";
+  if (k.over == distribution::transposed) return describe_transposes(k);
   if (k.over == distribution::tiles)
     return fmt::format("tiles of {} x {} results a thread, what they share fetched through shared memory{}\n",
                        k.tile.rows, k.tile.columns, k.split ? fmt::format(", in {} pieces", l.numbers.pieces) : "");

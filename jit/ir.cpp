@@ -18,6 +18,7 @@ void kernel::clear() {
   dims.clear();
   loops.clear();
   staged.clear();
+  tiled.clear();
   stepped.clear();
   tables.clear();
   calls.clear();
@@ -105,8 +106,9 @@ class verifier {
       expect_table(a.near == access::alone || (a.near < k.accesses.size() && k.accesses[a.near].form == a.form),
                    "an access near one of another form");
     }
+    const std::size_t staged = k.over == distribution::transposed ? k.tiled.size() : k.staged.size();
     for (const access& a : k.accesses)
-      expect_table(a.staged == access::alone || a.staged < k.staged.size(), "an access to rows that aren't staged");
+      expect_table(a.staged == access::alone || a.staged < staged, "an access to rows that aren't staged");
     for (const block_table& t : k.tables)
       expect_table(is_parameter(t.pointer, parameter_kind::output) && is_parameter(t.size, parameter_kind::size) &&
                        k.over == distribution::elements && k.loops.empty(),
@@ -134,7 +136,9 @@ class verifier {
     const kernel& k = kernel_;
     const bool tiles = k.over == distribution::tiles;
     const bool shared = k.over == distribution::rows || k.over == distribution::columns || tiles;
-    expect_table(shared || k.over == distribution::elements || k.over == distribution::steps, "no such distribution");
+    expect_table(shared || k.over == distribution::elements || k.over == distribution::steps ||
+                     k.over == distribution::transposed, "no such distribution");
+    check_tiled();
     expect_table((k.over == distribution::steps) == (k.steps > 0), "iterations belong to windows");
     expect_table(tiles == (k.tile.depth > 0), "tiles have a depth");
     if (tiles) check_tile();
@@ -142,10 +146,22 @@ class verifier {
     expect_table(!shared || std::ranges::any_of(k.loops, [](const loop_dims& l) { return l.serial == 0; }),
                  "no loops to distribute");
     expect_table(k.split == 0 || (k.split == 1 && shared), "split loops belong to teams of threads");
-    expect_table(k.kept == 0 || k.over == distribution::rows || k.over == distribution::steps, "only rows are kept");
+    const bool of_columns = k.over == distribution::columns && k.split == 1;
+    expect_table(k.kept == 0 || k.over == distribution::rows || k.over == distribution::steps || of_columns,
+                 "only rows are kept");
     expect_table(std::has_single_bit(k.lanes) && k.lanes <= 32, "lanes are a power of two");
     expect_table(k.threads >= 32 && k.threads <= 1024 && k.threads % 32 == 0, "threads come in whole warps");
     expect_table(k.origins.size() == (k.loops.empty() ? 0 : k.body.size()), "an origin for each instruction");
+  }
+
+  void check_tiled() const {
+    const kernel& k = kernel_;
+    expect_table((k.over == distribution::transposed) == (k.tiled.size() > 0), "tiled dims belong to tiles");
+    for (std::size_t t = 0; t < k.tiled.size(); ++t) {
+      const bool in_order = t == 0 ? k.tiled[t].dim + 1 == k.domain_rank : k.tiled[t].dim < k.tiled[t - 1].dim;
+      expect_table(in_order && std::has_single_bit(k.tiled[t].extent), "a tile's dims");
+    }
+    expect_table(k.tiled.empty() || (k.loops.empty() && k.tiled[0].extent >= k.lanes), "tiles of kernels with loops");
   }
 
   void check_tile() const {

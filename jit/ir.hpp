@@ -90,7 +90,8 @@ struct access {
   std::uint32_t near = alone;  ///< another access of the same array and form, `shift` elements before this one
   std::int32_t shift = 0;      ///< in whole vectors, most of this one's elements are that one's, too
   std::int32_t column = 0;      ///< staged: where in its row the form begins; memory: the check of indices into it
-  std::uint32_t staged = alone; ///< the staged rows that hold what it reads, but for what lies outside the own row
+  std::uint32_t staged = alone; ///< the staged rows that hold what it reads, but for what lies outside the own row;
+                                ///< transposed: the tiled dim along which it touches neighbours in memory
   static constexpr std::uint32_t alone = 0xffffffffu;
 };
 
@@ -99,6 +100,11 @@ struct access {
 struct staged_rows {
   std::uint32_t pointer;  ///< parameter: the first row
   std::uint32_t pitch;
+};
+
+/// distribution::transposed: how many neighbours along a dim of the domain a tile has, a power of two.
+struct tiled_dim {
+  std::uint32_t dim, extent;
 };
 
 /// elements, cuda: an array that atomics change, and small enough for each block to have one of its own in shared memory
@@ -181,6 +187,8 @@ enum class distribution : std::uint8_t {
              ///< iterations
   steps,     ///< cuda: blocks take windows of the domain, and run several iterations of a loop around it (jit/steps.hpp)
   tiles,     ///< cuda: a thread takes a tile of the domain, and runs its only loop for all of it (kernel::tile)
+  transposed,  ///< no loops: blocks take tiles of the domain; what lies in memory along another dim than the innermost
+               ///< goes through shared memory (cuda), or stays in a cache (jit/transposes.cpp)
 };
 
 /// distribution::tiles: elements of the domain that a thread takes together, since what its loop reads does not depend
@@ -210,6 +218,7 @@ struct kernel {
   std::vector<dim> dims;
   std::vector<loop_dims> loops;
   std::vector<staged_rows> staged;
+  std::vector<tiled_dim> tiled;  ///< innermost first: the domain's inner dim, then further out
   std::vector<step_access> stepped;
   std::vector<block_table> tables;
   std::vector<call> calls;
@@ -265,7 +274,7 @@ struct arguments {
   int cost = 1;
   block_form blocks_over = block_form::wide;  ///< elements, cuda
   int lead = 0;  ///< elements of a vector that lie before a row begins: then most pointers are at whole vectors
-  // when loops are distributed:
+  // when loops are distributed (transposed: blocks):
   std::int64_t blocks = 1, pieces = 1;                ///< cuda blocks; pieces that each element's loops are cut into
   std::size_t workspace_bytes = 0, ticket_count = 0;  ///< what the pieces need
   std::uint32_t shared_bytes = 0;                     ///< of a cuda block, for staged rows

@@ -28,6 +28,7 @@ void lowering::lay_out() {
   write_forms();
   choose_lanes();
   distribute();
+  choose_transposes();
   add_magic();
 }
 

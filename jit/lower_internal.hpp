@@ -250,6 +250,13 @@ class lowering {
   std::int64_t factor_of(const linear& f, std::uint32_t raw) const;
   std::int64_t& factor(std::size_t form, std::size_t dim) { return factors_[form * factor_stride_ + dim]; }
 
+  // transposes.cpp: what lies in memory along another dim than the domain's innermost
+  void choose_transposes();
+  void find_counted(std::vector<bool>& counted) const;
+  std::uint32_t fastest_dim(std::uint32_t access_number) const;
+  bool fit_tiled_dims();
+  void take_strips();
+
   // distribute.cpp: threads for loops
   struct loop_facts;
   void distribute();
@@ -260,7 +267,9 @@ class lowering {
   void distribute_scans(const loop_facts& f);
   std::int64_t scans_of_body() const;
   void distribute_columns(const loop_facts& f);
-  void distribute_column_scans(std::int64_t rows, std::int64_t inner);
+  void distribute_column_scans(const loop_facts& f, std::int64_t rows, std::int64_t inner);
+  bool tile_column_scans(const loop_facts& f, std::int64_t rows, std::int64_t inner);
+  bool scans_only(const loop_facts& f) const;
   void distribute_on_host(const loop_facts& f);
   void write_team(std::int64_t across, std::int64_t down);
   void write_pieces(std::int64_t down, std::int64_t across, std::int64_t elements, std::int64_t tickets,

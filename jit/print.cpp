@@ -62,13 +62,22 @@ class printer {
   std::string element(std::uint32_t number) const {
     const access& a = kernel_.accesses[number];
     const std::string near = a.near == access::alone ? "" : fmt::format(" (access {} {:+})", a.near, a.shift);
-    return fmt::format("{}[{}]{}", parameter(a.pointer), form_text(a.form), near);
+    const bool tiled = kernel_.over == distribution::transposed && a.staged != access::alone;
+    return fmt::format("{}[{}]{}{}", parameter(a.pointer), form_text(a.form), near, tiled ? " (staged)" : "");
+  }
+
+  std::string tiles_text() const {
+    std::string text;
+    for (const tiled_dim& t : kernel_.tiled)
+      text += fmt::format("{}{} of d{}", text.empty() ? ", tiles: " : " x ", t.extent, t.dim);
+    return text;
   }
 
   /// How loops lie over threads; nothing for kernels without loops.
   std::string distribution_text() const {
     constexpr std::string_view names[] = {"elements", "rows", "columns", "steps", "tiles"};
     const kernel& k = kernel_;
+    if (k.over == distribution::transposed) return tiles_text();
     if (k.loops.empty()) return "";
     std::string text = fmt::format(", {}", names[static_cast<int>(k.over) % 5]);
     if (k.over == distribution::tiles) text += fmt::format(" of {} x {} results", k.tile.rows, k.tile.columns);

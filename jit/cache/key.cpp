@@ -68,6 +68,7 @@ std::uint64_t mix_kernel(std::uint64_t h, const kernel& k) {
   h = mix_table(h, k.dims);
   h = mix_table(h, k.loops);
   h = mix_table(h, k.staged);
+  if (!k.tiled.empty()) h = mix_table(h, k.tiled);
   h = mix_table(h, k.stepped);
   if (!k.tables.empty()) h = mix_table(h, k.tables);
   h = mix_table(h, k.iterations);
@@ -113,7 +114,7 @@ bool same_kernel(const kernel& x, const kernel& y) {
   return same_table(x.body, y.body) && same_table(x.terms, y.terms) && same_table(x.forms, y.forms) &&
          same_table(x.accesses, y.accesses) && same_table(x.checks, y.checks) && same_table(x.dims, y.dims) &&
          same_table(x.loops, y.loops) && same_table(x.staged, y.staged) && same_table(x.stepped, y.stepped) &&
-         same_table(x.tables, y.tables) && same_table(x.iterations, y.iterations) &&
+         same_table(x.tiled, y.tiled) && same_table(x.tables, y.tables) && same_table(x.iterations, y.iterations) &&
          same_table(x.call_operands, y.call_operands) && same_table(x.parameters, y.parameters) &&
          same_table(x.origins, y.origins);
 }

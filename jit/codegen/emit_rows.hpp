@@ -46,20 +46,13 @@ class row_emitter : public team_emitter {
   void keep_for(std::uint32_t v, const loop& own, const loop& later);
 
   // ---- a loop with scans (emit_scans.cpp) ----
-  /// The instructions of a loop up to each scan, and the rest; scans themselves stand between these.
-  struct scan_plan {
-    std::vector<bool> needed;
-    std::vector<std::vector<std::uint32_t>> segments;
-    std::vector<std::uint32_t> loads;
-  };
   bool scans_tiles() const { return is_split() && !first_top().scans.empty(); }
-  scan_plan plan_scans(const loop& l);
-  void find_scan_arrays(const loop& l, const scan_plan& plan);
   void declare_scan_arrays(const scan_plan& plan, const loop& l);
   void scan_loop(const loop& l);
   void scan_between(std::uint32_t v);
   void scan_segment(const loop& l, const scan_plan& plan, std::size_t which);
-  void load_chunk(const loop& l, const scan_plan& plan);
+  void find_chunk(const loop& l, int count);
+  void load_chunks(const loop& l, const scan_plan& plan, int count);
   void tiles_body();
   void tile_statements();
   void bring_near(const loop& l, std::uint32_t v);

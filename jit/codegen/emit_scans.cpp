@@ -8,10 +8,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <memory>
 
 namespace sinter::jit {
 
-row_emitter::scan_plan row_emitter::plan_scans(const loop& l) {
+team_emitter::scan_plan team_emitter::plan_scans(const loop& l) {
   SINTER_CHECK(nest_.dims(l).count == 1);
   scan_plan plan{needed_in(l), {{}}, packed_loads(l)};
   for (std::uint32_t v = l.begin + 1; v < l.end; ++v) {
@@ -23,7 +24,7 @@ row_emitter::scan_plan row_emitter::plan_scans(const loop& l) {
   return plan;
 }
 
-void row_emitter::find_scan_arrays(const loop& l, const scan_plan& plan) {
+void team_emitter::find_scan_arrays(const loop& l, const scan_plan& plan) {
   constexpr std::size_t nowhere = ~std::size_t{0};
   std::vector<std::size_t> segment_of(k_.body.size(), nowhere);
   std::size_t now = 0;
@@ -57,24 +58,42 @@ void row_emitter::scan_loop(const loop& l) {
   const auto scope = w_.block("");
   for (const std::uint32_t v : l.scans) w_.line("{} scan{};", accumulator_of(v), v);
   loop_statements(l, plan.needed, false);
-  const auto chunks = w_.block("for ({0} chunk = 0; chunk < {1}; chunk += own.nx * {2})", I,
-                               extent(nest_.innermost(l)), lanes_);
-  w_.line("const {} first = chunk + own.x * {};", I, lanes_);
-  w_.line("const int left = {0} - first < {1} ? (int)({0} - first) : {1};", extent(nest_.innermost(l)), lanes_);
+  const std::string n = extent(nest_.innermost(l));
+  const int count = plan.loads.empty() ? 1 : ahead(l);  // chunks that are on their way together
+  const auto chunks = w_.block("for ({0} chunk = 0; chunk < {1}; chunk += own.nx * {2})", I, n, lanes_ * count);
+  load_chunks(l, plan, count);
+  std::unique_ptr<writer::scope> each;
+  if (count > 1) {
+    w_.line("#pragma unroll");
+    each.reset(new writer::scope(w_.block("for (int k = 0; k < {}; ++k)", count)));
+    w_.line("if (chunk + k * own.nx * {} >= {}) break;", lanes_, n);
+  }
+  find_chunk(l, count);
   declare_scan_arrays(plan, l);
-  load_chunk(l, plan);
   for (std::size_t s = 0; s < plan.segments.size(); ++s) {
     scan_segment(l, plan, s);
     if (s < l.scans.size()) scan_between(l.scans[s]);
   }
 }
 
-void row_emitter::load_chunk(const loop& l, const scan_plan& plan) {
+/// Where this thread's vector of a chunk begins, and how many of its lanes are in the row.
+void row_emitter::find_chunk(const loop& l, int count) {
+  const std::string_view turn = count > 1 ? "k * own.nx + " : "";
+  w_.line("const {} first = chunk + ({}own.x) * {};", index_type(), turn, lanes_);
+  w_.line("const int left = {0} - first < {1} ? (int)({0} - first) : {1};", extent(nest_.innermost(l)), lanes_);
+}
+
+void row_emitter::load_chunks(const loop& l, const scan_plan& plan, int count) {
+  if (plan.loads.empty()) return;
+  const std::string place = count > 1 ? "[k]" : "[0]";
   for (const std::uint32_t v : plan.loads) {
-    w_.line("{} whole{};", pack_type(v), v);
-    load_lanes(v, lane_dim(l), fmt::format("whole{}", v));
-    element_[v] = fmt::format("whole{}.at[lane]", v);
+    w_.line("{} whole{}[{}];", pack_type(v), v, count);
+    element_[v] = fmt::format("whole{}{}.at[lane]", v, place);
   }
+  w_.line("#pragma unroll");
+  const auto each = w_.block("for (int k = 0; k < {}; ++k)", count);
+  find_chunk(l, count);
+  for (const std::uint32_t v : plan.loads) load_lanes(v, lane_dim(l), fmt::format("whole{}{}", v, place));
 }
 
 /// The scan's values from its operand's: first what the thread's own lanes make, then what comes before them.

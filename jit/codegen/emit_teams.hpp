@@ -118,6 +118,18 @@ class team_emitter : public lane_emitter {
   void declare_loads(const loop& l, const std::vector<std::uint32_t>& loads);
   /// Vectors whose loads are on their way at a time.
   int ahead(const loop& l) const;
+
+  /// The instructions of a loop up to each scan, and the rest; scans themselves stand between these. (emit_scans.cpp)
+  struct scan_plan {
+    std::vector<bool> needed;
+    std::vector<std::vector<std::uint32_t>> segments;
+    std::vector<std::uint32_t> loads;
+  };
+  /// Values that one segment leaves to others, and to scans, become arrays.
+  scan_plan plan_scans(const loop& l);
+
+ private:
+  void find_scan_arrays(const loop& l, const scan_plan& plan);
 };
 
 }  // namespace sinter::jit

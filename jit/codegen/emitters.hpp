@@ -25,9 +25,10 @@ std::unique_ptr<kernel_emitter> make_row_emitter(const kernel& k, const user_cod
 std::unique_ptr<kernel_emitter> make_column_emitter(const kernel& k, const user_code& users, writer& w);
 /// distribution::tiles.
 std::unique_ptr<kernel_emitter> make_tile_emitter(const kernel& k, const user_code& users, writer& w);
-/// distribution::steps.
+/// distribution::steps and ::transposed.
 std::unique_ptr<kernel_emitter> make_step_emitter(const kernel& k, const user_code& users, writer& w);
-/// Both of them, for the host.
+std::unique_ptr<kernel_emitter> make_transpose_emitter(const kernel& k, const user_code& users, writer& w);
+/// distribution::rows and ::columns for the host.
 std::unique_ptr<kernel_emitter> make_host_loop_emitter(const kernel& k, const user_code& users, writer& w);
 /// distribution::elements for the host, where elements run loops of their own and neighbours can do so as vectors.
 std::unique_ptr<kernel_emitter> make_host_lane_emitter(const kernel& k, const user_code& users, writer& w);

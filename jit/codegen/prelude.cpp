@@ -14,8 +14,8 @@
 namespace sinter::jit {
 
 namespace device {  // the files of jit/device, embedded when the library is built
-extern const std::string_view prelude, accumulate, access, atomics, complex, random, raw, staging, steps, team,
-    users;
+extern const std::string_view prelude, accumulate, access, atomics, column_scan, complex, random, raw, staging, steps,
+    team, users;
 }  // namespace device
 
 namespace {
@@ -186,6 +186,7 @@ std::vector<section> make_sections(dialect d) {
   parse_file(device::access, false, d, all);
   parse_file(device::accumulate, false, d, all);
   parse_file(device::team, false, d, all);
+  parse_file(device::column_scan, false, d, all);
   parse_file(device::staging, false, d, all);
   parse_file(device::steps, false, d, all);
   parse_file(device::complex, true, d, all);

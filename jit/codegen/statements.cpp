@@ -176,7 +176,7 @@ void statements::declare(std::uint32_t v, const std::string& text) {
 
 std::string statements::address(std::uint32_t a, std::string_view inner) const {
   const access& x = k_.accesses[a];
-  if (x.staged != access::alone && on_cuda())
+  if (x.staged != access::alone && k_.over == distribution::rows && on_cuda())
     return fmt::format("row{}[{} + ({})]", x.staged, names_.form(x.form, "0"), x.column);
   return fmt::format("{}[{}]", names_.parameter(x.pointer), names_.form(x.form, inner));
 }

@@ -77,6 +77,16 @@ SINTER_FUNCTION void store_pack(T* to, const pack<T, N>& v, bool aligned) {
   for (int k = 0; k < N; ++k) to[k] = v.at[k];
 }
 
+//@cuda stream_pack
+// store_pack() of what nobody reads soon: it leaves the cache to what is read again and again.
+template <class T, int N>
+SINTER_FUNCTION void stream_pack(T* to, const pack<T, N>& v, bool aligned) {
+  if (sizeof(pack<T, N>) != 16 || !aligned) return store_pack(to, v, aligned);
+  int4 bytes;
+  memcpy(&bytes, &v, sizeof(pack<T, N>) == 16 ? 16 : 0);
+  __stcs(reinterpret_cast<int4*>(to), bytes);
+}
+
 //@ fast_divide
 // n / divisor for n < 2^31; multiplier and shift belong to the divisor.
 SINTER_FUNCTION unsigned fast_divide(unsigned n, unsigned multiplier, unsigned shift) {
