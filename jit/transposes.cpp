@@ -154,13 +154,18 @@ bool lowering::fit_tiled_dims() {
     if (a.staged != access::alone) widest = std::max(widest, size_of(k.parameters[a.pointer].type));
   int left = std::countr_zero(static_cast<std::uint64_t>(std::min(most_volume, most_bytes_of_array / widest)));
   for (std::size_t t = k.tiled.size(); t-- > 0;) {  // what outer ones don't need is the inner ones'
-    const int own = std::min(left / static_cast<int>(t + 1), std::countr_zero(power_of_two(final_extents_[k.tiled[t].dim])));
+    const int most = std::countr_zero(power_of_two(final_extents_[k.tiled[t].dim]));
+    const int own = std::min(left / static_cast<int>(t + 1), most);
     k.tiled[t].extent = 1u << own;
     left -= own;
   }
-  const auto covered = [&](const tiled_dim& t, std::int64_t extent) { return up(final_extents_[t.dim], extent) * extent; };
+  const auto covered = [&](const tiled_dim& t, std::int64_t extent) {
+    return up(final_extents_[t.dim], extent) * extent;
+  };
   for (tiled_dim& t : k.tiled)
-    while (t.extent > least_side && tile_volume(k) > least_volume && covered(t, t.extent / 2) * 8 < covered(t, t.extent) * 7) t.extent /= 2;
+    while (t.extent > least_side && tile_volume(k) > least_volume &&
+           covered(t, t.extent / 2) * 8 < covered(t, t.extent) * 7)
+      t.extent /= 2;
   const auto blocks = [&] {
     std::int64_t count = out_->numbers.rows * out_->numbers.inner;
     for (const tiled_dim& t : k.tiled) count = count / final_extents_[t.dim] * up(final_extents_[t.dim], t.extent);

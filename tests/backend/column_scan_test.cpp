@@ -38,7 +38,8 @@ TEST(column_scans, of_all_heights_and_widths) {
       eval(x);
       const std::vector<std::int64_t> wide(v.begin(), v.end());
       const statistics added = counted([&] {
-        EXPECT_TRUE(equals(cumsum(x, 1), host_array(running(wide, a, n, b), {a, n, b}))) << a << " x " << n << " x " << b;
+        EXPECT_TRUE(equals(cumsum(x, 1), host_array(running(wide, a, n, b), {a, n, b})))
+            << a << " x " << n << " x " << b;
       });
       EXPECT_EQ(added.launches, 1u);
     }
@@ -69,11 +70,16 @@ TEST(column_scans, with_expressions_before_between_and_after) {
   eval(x);
   std::vector<std::int64_t> before, weights;
   for (std::int64_t k = 0; k < n * b; ++k)
-    before.push_back(std::int64_t{v[static_cast<std::size_t>(k)]} * w[static_cast<std::size_t>(k % b)] + h[static_cast<std::size_t>(k / b)]);
+    before.push_back(std::int64_t{v[static_cast<std::size_t>(k)]} * w[static_cast<std::size_t>(k % b)] +
+                     h[static_cast<std::size_t>(k / b)]);
   std::vector<std::int64_t> once = running(before, 1, n, b);
-  for (std::int64_t k = 0; k < n * b; ++k) once[static_cast<std::size_t>(k)] = once[static_cast<std::size_t>(k)] % 1000 + h[static_cast<std::size_t>(k / b)];
+  for (std::int64_t k = 0; k < n * b; ++k) {
+    std::int64_t& sum = once[static_cast<std::size_t>(k)];
+    sum = sum % 1000 + h[static_cast<std::size_t>(k / b)];
+  }
   std::vector<std::int64_t> twice = running(once, 1, n, b);
-  for (std::int64_t k = 0; k < n * b; ++k) twice[static_cast<std::size_t>(k)] -= k % b + w[static_cast<std::size_t>(k % b)];
+  for (std::int64_t k = 0; k < n * b; ++k)
+    twice[static_cast<std::size_t>(k)] -= k % b + w[static_cast<std::size_t>(k % b)];
   const array first = cumsum(x * column + row(all, newaxis), 0) % 1000 + row(all, newaxis);
   const array second = cumsum(first, 0) - arange(b) - column;
   eval(first, second);
@@ -101,8 +107,10 @@ TEST(column_scans, of_pads_joins_views_and_in_place) {
     for (std::int64_t j = 0; j < b; j += 2) backwards.push_back(v[static_cast<std::size_t>(k * b + j)]);
   for (std::int64_t k = 0; k < n; ++k)
     for (std::int64_t j = 0; j < b; ++j) shifted.push_back(k < 5 ? 0 : v[static_cast<std::size_t>((k - 5) * b + j)]);
-  EXPECT_TRUE(equals(cumsum(x(range(end, begin, -1), range(0, end, 2)), 0), host_array(running(backwards, 1, n, b / 2), {n, b / 2})));
-  EXPECT_TRUE(equals(cumsum(concat({zeros({5, b}, i64), x(range(0, -5), all)}, 0), 0), host_array(running(shifted, 1, n, b), {n, b})));
+  EXPECT_TRUE(equals(cumsum(x(range(end, begin, -1), range(0, end, 2)), 0),
+                     host_array(running(backwards, 1, n, b / 2), {n, b / 2})));
+  EXPECT_TRUE(equals(cumsum(concat({zeros({5, b}, i64), x(range(0, -5), all)}, 0), 0),
+                     host_array(running(shifted, 1, n, b), {n, b})));
   x = cumsum(x, 0) * 2;
   std::vector<std::int64_t> doubled = running(wide, 1, n, b);
   for (std::int64_t& s : doubled) s *= 2;

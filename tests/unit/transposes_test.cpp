@@ -54,7 +54,8 @@ TEST(transposes, are_for_operands_that_lie_along_another_axis) {
 
 TEST(transposes, have_a_dim_for_each_order_of_axes) {
   const array a = made({70, 80, 90});
-  const jit::lowered l = lowered_of(transpose(a, {2, 0, 1}) + transpose(made({80, 90, 70}), {1, 2, 0}) + made({90, 70, 80}));
+  const array b = made({80, 90, 70}), c = made({90, 70, 80});
+  const jit::lowered l = lowered_of(transpose(a, {2, 0, 1}) + transpose(b, {1, 2, 0}) + c);
   EXPECT_EQ(l.ir.tiled.size(), 3u);
   EXPECT_EQ(staged(l), 2);
   EXPECT_EQ(lowered_of(transpose(a, {1, 0, 2}) + 1).ir.over, distribution::elements);
