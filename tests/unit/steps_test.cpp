@@ -173,7 +173,7 @@ TEST(steps, windows_suit_the_size_of_the_plane) {
     const jit::step_window w = jit::window_of(l.ir);
     return std::tuple{w.rows, w.columns, int{l.ir.steps}};
   };
-  EXPECT_EQ(window(512), std::tuple(80, 64, 12));  // a block for each processor
+  EXPECT_EQ(window(512), std::tuple(96, 64, 16));  // a block for each processor
   EXPECT_EQ(window(4096), std::tuple(128, 128, 8));  // little done twice
 }
 
