@@ -350,7 +350,8 @@ node_ref result_of(node_ref call, std::size_t k) {
   const node& c = *call;
   const user_kernel& u = *c.facts->kernel;
   if (foreseer* const f = foreseer::now(); f && k == 0)
-    if (node* const again = f->operation(op::result, u.output_types[0], {&call, 1}, c.site)) return node_ref(again);
+    if (node* const again = f->operation(op::result, u.output_types[0], {&call, 1}, c.site))
+      return node_ref(again);
   const bool raw = u.outputs[k].is_raw;  // as large as what it was before
   node_ref n = new_node(op::result, u.output_types[k], raw ? c.operands()[base_operand(c, k)]->extents : c.extents, c.site,
                         std::move(facts));

@@ -34,6 +34,7 @@ struct section {
   std::vector<std::string> names, needs;
   std::string condition;  ///< identifier that must be mentioned; empty: none
   bool by_call = false;   ///< taken when a kernel or `needs` names it, not when other sections do
+  std::string_view lines;  ///< of the file
   std::string text;
   std::vector<std::string_view> mentions;  ///< in the text
   bool finished = false;
@@ -91,20 +92,37 @@ bool parse_marker(std::string_view line, dialect d, section& out) {
   return wanted.empty() || wanted == (d == dialect::cuda ? "cuda" : "host");
 }
 
+/// The sections of a file, each a line with a marker and those up to the next.
 void parse_file(std::string_view text, bool by_call, dialect d, std::vector<section>& out) {
-  bool wanted = false;
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
-    if (line.starts_with("//@")) {
-      section s;
+  constexpr std::string_view marker = "\n//@";
+  std::size_t at = text.starts_with(marker.substr(1)) ? 0 : text.find(marker) + 1;  // npos + 1 is 0
+  if (at == 0 && !text.starts_with(marker.substr(1))) return;
+  for (;;) {
+    const std::size_t next = text.find(marker, at);
+    std::string_view lines = text.substr(at, next == text.npos ? next : next + 1 - at);
+    const std::string_view line = lines.substr(0, lines.find('\n'));
+    lines.remove_prefix(std::min(line.size() + 1, lines.size()));
+    section s;
+    if (parse_marker(line, d, s)) {
       s.by_call = by_call;
-      wanted = parse_marker(line, d, s);
-      if (wanted) out.push_back(std::move(s));
-    } else if (wanted && !line.starts_with("///")) {
-      out.back().text.append(line).append("\n");
+      s.lines = lines;
+      out.push_back(std::move(s));
     }
+    if (next == text.npos) return;
+    at = next + 1;
   }
+}
+
+/// A section's lines without its documentation.
+std::string text_of(std::string_view lines) {
+  std::string text;
+  text.reserve(lines.size() + 1);
+  while (!lines.empty()) {
+    const std::string_view line = lines.substr(0, lines.find('\n'));
+    lines.remove_prefix(std::min(line.size() + 1, lines.size()));
+    if (!line.starts_with("///")) text.append(line).append("\n");
+  }
+  return text;
 }
 
 constexpr libm_function libm[] = {
@@ -169,7 +187,7 @@ void declare(const libm_function& f, std::vector<section>& out) {
 
 void finish(section& s, dialect d) {
   if (std::exchange(s.finished, true)) return;
-  if (s.declares) s.text = declaration(*s.declares, s.as);
+  s.text = s.declares ? declaration(*s.declares, s.as) : text_of(s.lines);
   while (!s.text.empty() && s.text.back() == '\n') s.text.pop_back();
   replace_all(s.text, "SINTER_FUNCTION", d == dialect::cuda ? "__device__ __forceinline__" : "static inline");
   replace_all(s.text, "SINTER_MEMBER", d == dialect::cuda ? "__device__ __forceinline__" : "inline");

@@ -1,5 +1,5 @@
 // Statements that are foreseen: once a loop is open, what a program records is compared, operation by operation, with
-// what an earlier iteration recorded, and statements that agree go to the folder without having been nodes of the graph.
+// what an earlier iteration recorded, and statements that agree go to the folder without becoming part of the graph.
 //
 // A foreseen statement knows the order in which its operations are recorded, and keeps a node for each. An operation
 // that agrees (same code, same operands, same facts) gets that node again, with its own offsets and number in it: to
