@@ -77,9 +77,9 @@ thread_local ending at_end;
 void print_statistics() {
   const statistics s = snapshot();
   log(level::silent,
-      fmt::format("{} evaluations, {} launches, {} replays, {} compiles ({:.1f} ms), {} substitutes, {} found in memory, "
-                  "{} on disk, {} in bundles ({:.2f} ms), missing: {} absent, {} damaged, {} foreign, {} refused, {} unloadable, {} "
-                  "bytes read, {} written",
+      fmt::format("{} evaluations, {} launches, {} replays, {} compiles ({:.1f} ms), {} substitutes, {} found in "
+                  "memory, {} on disk, {} in bundles ({:.2f} ms), missing: {} absent, {} damaged, {} foreign, {} "
+                  "refused, {} unloadable, {} bytes read, {} written",
                   s.evaluations, s.launches, s.replays, s.compiles, static_cast<double>(s.compile_microseconds) / 1000,
                   s.substitutes, s.cache_hits, s.disk_hits, s.bundle_hits,
                   static_cast<double>(s.load_microseconds) / 1000, s.misses_absent, s.misses_damaged, s.misses_foreign,
