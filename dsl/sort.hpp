@@ -34,15 +34,16 @@ struct top_elements {
 top_elements topk(const array& x, std::int64_t k, int axis = -1, sort_order how = sort_order::descending,
                   place at = place::here());
 
-enum class side : unsigned char { left, right };
 /// Elements along `axis` in such an order that the one at `kth` is where sort() puts it, those before it are not
-/// greater, those after it not less; kth may count from the end (-1: the last). NumPy's partition: how the others lie on
-/// their side is unspecified, but the same on all devices. The shape and dtype of x; shape_error for a kth out of range.
+/// greater, those after it not less; kth may count from the end (-1: the last). NumPy's partition: how the others lie
+/// on their side is unspecified, but the same on all devices. The shape and dtype of x; shape_error for a kth out of
+/// range.
 array partition(const array& x, std::int64_t kth, int axis = -1, place at = place::here());
 /// Where the elements of a partition are along `axis`: i64, the shape of x. take_along_axis(x, argpartition(x, k), -1)
 /// is one.
 array argpartition(const array& x, std::int64_t kth, int axis = -1, place at = place::here());
 
+enum class side : unsigned char { left, right };
 /// Where values could be inserted in `sorted` [n], which is in ascending order, to keep that: how many of its elements
 /// are less than each value (side::left), or not greater (side::right). i64 in 0 .. n, the shape of `values`. Both are
 /// compared in their common dtype. A binary search of log2(n) + 1 reads in the kernel that uses it. shape_error unless

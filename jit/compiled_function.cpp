@@ -2,6 +2,7 @@
 
 #include "jit/loops.hpp"
 #include "jit/recorder.hpp"
+#include "runtime/counters.hpp"
 #include "runtime/log.hpp"
 
 #include <fmt/format.h>
@@ -58,6 +59,11 @@ std::string describe(std::span<const replay_argument> arguments, std::span<const
 }  // namespace
 
 bool is_part_of_recording() noexcept { return recorder::current() != nullptr || is_recording_body(); }
+
+void compiled_function::note_replay() {
+  replays_.fetch_add(1, std::memory_order_relaxed);
+  runtime::bump(runtime::count().replays);
+}
 
 /// The recording with this signature, from now on the first of all; null: there is none.
 compiled_function::entry* compiled_function::known(std::span<const std::uint64_t> signature) {

@@ -41,7 +41,7 @@ class compiled_function {
   };
   found find(std::span<const replay_argument> arguments, std::span<const std::uint64_t> words, recorded_body& body);
 
-  void note_replay() { replays_.fetch_add(1, std::memory_order_relaxed); }
+  void note_replay();
   std::uint64_t replays() const { return replays_.load(std::memory_order_relaxed); }
   std::uint64_t recordings() const { return made_.load(std::memory_order_relaxed); }
   const place& at() const { return at_; }

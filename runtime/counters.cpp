@@ -37,6 +37,7 @@ void add(statistics& s, const counters& c) {
   s.cache_hits += get(c.cache_hits);
   s.copies_to_device += get(c.copies_to_device);
   s.substitutes += get(c.substitutes);
+  s.replays += get(c.replays);
   s.bytes_to_device += get(c.bytes_to_device);
   s.copies_to_host += get(c.copies_to_host);
   s.bytes_to_host += get(c.bytes_to_host);
@@ -76,10 +77,10 @@ thread_local ending at_end;
 void print_statistics() {
   const statistics s = snapshot();
   log(level::silent,
-      fmt::format("{} evaluations, {} launches, {} compiles ({:.1f} ms), {} substitutes, {} found in memory, {} on disk, "
-                  "{} in bundles ({:.2f} ms), missing: {} absent, {} damaged, {} foreign, {} refused, {} unloadable, {} "
-                  "bytes read, {} written",
-                  s.evaluations, s.launches, s.compiles, static_cast<double>(s.compile_microseconds) / 1000,
+      fmt::format("{} evaluations, {} launches, {} replays, {} compiles ({:.1f} ms), {} substitutes, {} found in "
+                  "memory, {} on disk, {} in bundles ({:.2f} ms), missing: {} absent, {} damaged, {} foreign, {} "
+                  "refused, {} unloadable, {} bytes read, {} written",
+                  s.evaluations, s.launches, s.replays, s.compiles, static_cast<double>(s.compile_microseconds) / 1000,
                   s.substitutes, s.cache_hits, s.disk_hits, s.bundle_hits,
                   static_cast<double>(s.load_microseconds) / 1000, s.misses_absent, s.misses_damaged, s.misses_foreign,
                   s.misses_refused, s.misses_unloadable, s.cache_bytes_read, s.cache_bytes_written));

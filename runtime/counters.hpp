@@ -15,7 +15,7 @@ struct counters {
       bytes_to_host{0}, synchronizations{0}, flushes{0};
   std::atomic<std::uint64_t> disk_hits{0}, bundle_hits{0}, misses_absent{0}, misses_damaged{0}, misses_foreign{0},
       misses_refused{0}, misses_unloadable{0}, compile_microseconds{0}, load_microseconds{0}, cache_bytes_read{0},
-      cache_bytes_written{0}, substitutes{0};
+      cache_bytes_written{0}, substitutes{0}, replays{0};
   std::atomic<std::uint64_t> copies_to_device{0}, copies_to_host{0};
 };
 

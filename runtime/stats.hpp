@@ -13,6 +13,7 @@ struct statistics {
   std::uint64_t evaluations = 0;       ///< calls that evaluated pending work
   std::uint64_t flushes = 0;           ///< reads (item, to_vector, printing) of what was still pending
   std::uint64_t launches = 0;          ///< kernels started (any device); loops of launches count once
+  std::uint64_t replays = 0;           ///< calls of compiled functions (compile.hpp) that started a recording
   std::uint64_t compiles = 0;          ///< kernels compiled (not those loaded), or translated for the interpreter
   std::uint64_t substitutes = 0;       ///< launches of a slower kernel while the one for them was being compiled
   std::uint64_t cache_hits = 0;        ///< launches whose kernel was already in memory

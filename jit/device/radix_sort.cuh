@@ -5,7 +5,7 @@
 // After Adinets and Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs" (arXiv 2206.01784).
 
 // Blocks have 256 threads: as many as a digit has values.
-constexpr int threads = 256, warps = 8, digits = 256;
+[[maybe_unused]] constexpr int threads = 256, warps = 8, digits = 256;
 
 // How numbers become keys.
 template <class Key>

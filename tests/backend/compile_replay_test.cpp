@@ -124,4 +124,12 @@ TEST(compile_replay, library_calls_among_launches) {
   }
 }
 
+TEST(compile_replay, are_counted) {
+  auto step = compile([](array x) { return x + 1; });
+  const array x = evaluated(ramp(10));
+  EXPECT_EQ(counted([&] { step(x), step(x), step(x); }).replays, 3u);
+  EXPECT_EQ(counted([&] { eval(x + 2); }).replays, 0u);
+  EXPECT_EQ(step.replays(), 3u);
+}
+
 }  // namespace

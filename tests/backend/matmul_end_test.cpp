@@ -1,6 +1,6 @@
 // Products with what follows them, where a library does both in one call: factors by any BLAS, addends, biases and
-// ramps by cuBLASLt. Numbers are small whole ones, so that all results are exact; where no library is installed all of it
-// runs on generated kernels, and counts of launches aren't checked.
+// ramps by cuBLASLt. Numbers are small whole ones, so that all results are exact; where no library is installed all of
+// it runs on generated kernels, and counts of launches aren't checked.
 #include "dsl/compile.hpp"
 #include "tests/backend/plain_product.hpp"
 

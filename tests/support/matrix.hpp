@@ -97,6 +97,7 @@ sinter::statistics counted(F&& f) {
   after.launches -= before.launches;
   after.compiles -= before.compiles;
   after.substitutes -= before.substitutes;
+  after.replays -= before.replays;
   after.cache_hits -= before.cache_hits;
   after.copies_to_device -= before.copies_to_device;
   after.bytes_to_device -= before.bytes_to_device;
