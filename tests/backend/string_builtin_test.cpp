@@ -29,7 +29,7 @@ TEST(string_builtin, integer_intrinsics) {
   check("z = __mulhi((int)x, 1 << 30) + __umul24((int)x, 3)", 3, 6, -1 + 50331639.0);
   check("z = __byte_perm((int)x, 7, 0x4321)", 117440512, 117440512, 134217727);
   check("z = __funnelshift_l((int)x, 1, 4) + __sad((int)x, 3, 1)", 16 + 3, 16 + 2, 31 + 7);
-  check("z = __dp4a((int)x, 0x01010101, 5)", 6, 7, 2 - 3 + 3);
+  check("z = __dp4a((int)x, 0x01010101, 5)", 5 + 1, 5 + 2, 5 - 3 - 1 - 1 - 1);
   check("z = __vadd4(255u, (unsigned)(int)fabs(x))", 0, 1, 2);
 }
 
