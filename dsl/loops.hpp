@@ -154,10 +154,19 @@ array for_loop(std::int64_t count, const selection& initial, B&& body, place at 
   return for_loop(count, array(initial), std::forward<B>(body), at);
 }
 
+namespace loops {
+
+/// What a function gives; a selection counts as its values.
+template <class T>
+T as_state(T x) { return x; }
+inline array as_state(const selection& x) { return x; }
+
+}  // namespace loops
+
 /// A state, or a function of nothing that gives one.
 template <class T>
 concept state_or_function = state<T> || requires(const T& f) {
-  { f() } -> state;
+  { loops::as_state(f()) } -> state;
 };
 
 /// Element by element, `then` where `condition` holds, else `otherwise`: both states of one type, or functions of
@@ -166,8 +175,8 @@ concept state_or_function = state<T> || requires(const T& f) {
 template <state_or_function T, state_or_function F>
 auto if_else(const array& condition, const T& then, const F& otherwise, place at = place::here()) {
   const auto value = [&](const auto& x, bool holds) {
-    if constexpr (std::invocable<decltype(x)>) return loops::choosing(condition, holds), x();
-    else return x;
+    if constexpr (state<std::remove_cvref_t<decltype(x)>>) return x;
+    else return loops::choosing(condition, holds), loops::as_state(x());
   };
   const auto yes = value(then, true);
   const auto no = value(otherwise, false);

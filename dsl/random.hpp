@@ -102,8 +102,9 @@ struct choice_options {
 /// two launches; on cuda the last bit of that sum may differ from run to run (scan.hpp), and with it a choice in 10^14.
 /// With weights and without replacement: the least of n exponential numbers divided by the weights
 /// (Efraimidis and Spirakis, "Weighted random sampling with a reservoir", 2006); these are sorted, which is not lazy
-/// and takes about log2(n)^2 / 4 launches over n elements; index_error at the next wait when fewer weights than chosen
-/// elements are positive.
+/// and takes about log2(n)^2 / 4 launches over n elements. Where the weights allow no choice, index n is chosen, an
+/// index_error at the next wait: when a weight is negative, infinite or NaN, when all are zero, and without replacement
+/// when fewer than the chosen elements are positive.
 array choice(const array& key, const array& x, const shape& extents = {}, const choice_options& options = {},
              place at = place::here());
 /// The same of the numbers 0 .. n - 1: i64.

@@ -23,6 +23,7 @@ constexpr auto order_word = static_cast<std::uint64_t>(purpose::ordering);
 constexpr std::int64_t most_ranked = 256;
 constexpr std::int64_t most_ordered = std::int64_t{1} << 62;
 constexpr std::int64_t pairs_of_rounds = 4;
+constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
 // ---- permutation ----
 
@@ -92,12 +93,24 @@ array permuted_positions(const array& keys, std::int64_t n, const place& at) {
 
 // ---- choice ----
 
+/// Choices of n elements; one that is n, which stands for none, is an index_error at the next wait.
+array checked(const array& chosen, std::int64_t n, const place& at) { return take(iota(n, at), chosen, 0, at); }
+
+array is_weight(const array& w, const place& at) {
+  return record(op::logical_and, record(op::greater_equal, w, 0, at), record(op::isfinite, w, at), at);
+}
+
 array weighted(const array& key, const array& weights, const shape& extents, const place& at) {
-  const array running = cumsum(convert(weights, f64, at), 0, at);
-  const array total = take(running, constant(weights.size() - 1, i64, at), 0, at);
+  const std::int64_t n = weights.size();
+  const array w = convert(weights, f64, at);
+  // What is no weight makes a total that is none, without another pass over them.
+  const array running = cumsum(choose(is_weight(w, at), input_of(w, at), input_of(scalar(not_a_number), at), at), 0, at);
+  const array total = take(running, constant(n - 1, i64, at), 0, at);
   const array drawn = record(op::multiply, uniform(key, extents, f64, 0, 1, at), total, at);
   // The last element has all that is left, whatever the total was rounded to.
-  return record(op::minimum, places_among(running, drawn, true, at), weights.size() - 1, at);
+  const array found = record(op::minimum, places_among(running, drawn, true, at), n - 1, at);
+  const array possible = record(op::logical_and, record(op::greater, total, 0, at), record(op::isfinite, total, at), at);
+  return checked(choose(possible, input_of(found, at), input_of(scalar(n), at), at), n, at);
 }
 
 array weighted_once_each(const array& key, const array& weights, const shape& extents, const place& at) {
@@ -111,10 +124,11 @@ array weighted_once_each(const array& key, const array& weights, const shape& ex
   const array place_of = places_among(in_order, waits, false, at);
   const array finite = record(op::isfinite, waits, at);
   const array written = choose(finite, input_of(place_of, at), input_of(scalar(n), at), at);
-  array chosen = full({n + 1}, n, i64, at);  // what stays so is out of range for whoever takes it
+  array chosen = full({n + 1}, n, i64, at);  // what stays so is no choice
   scatter(chosen, written, convert(iota(n, at), i64, at), 0, at);
-  const array first[] = {take(chosen, iota(count, at), 0, at)};
-  return reshape(first[0], extents, at);
+  const array first = take(chosen, iota(count, at), 0, at);
+  const array all_good = all_true(is_weight(w, at), axes(), {}, at);
+  return reshape(checked(choose(all_good, input_of(first, at), input_of(scalar(n), at), at), n, at), extents, at);
 }
 
 void check_weights(const array& p, std::int64_t n, const place& at) {

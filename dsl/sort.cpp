@@ -153,10 +153,10 @@ array searchsorted(const array& sorted, const operand& values, side where) {
         fmt::format("searchsorted: the sorted values have shape {}, not one axis", to_string(sorted.extents())), at,
         "ravel(x) has one");
   if (is_complex(sorted.type())) check_sortable(sorted, "searchsorted", at);
-  const array x =
-      values.node() ? wrap(jit::node_ref::share(values.node())) : constant(values.number(), sorted.type(), at);
+  const jit::input both[] = {input_of(sorted, at), input_of(values)};
+  const dtype type = jit::common_type(both, "searchsorted", at);
+  const array x = values.node() ? wrap(jit::node_ref::share(values.node())) : constant(values.number(), type, at);
   if (is_complex(x.type())) check_sortable(x, "searchsorted", at);
-  const dtype type = jit::promote(sorted.type(), x.type(), "searchsorted", at);
   return places_among(convert(sorted, type, at), convert(x, type, at), where == side::right, at);
 }
 

@@ -113,6 +113,8 @@ std::string fault_of_name(std::string_view name) {
   return {};
 }
 
+constexpr std::string_view names_of_threads[] = {"threadIdx", "blockIdx", "blockDim", "gridDim"};
+
 /// Reads the strings of one kernel; every error names the kernel and the line it was made at.
 class parser {
  public:
@@ -162,14 +164,38 @@ class parser {
   }
 
   /// Generated sources have no headers: what those of the language declare for kernels is there already, and others
-  /// would come between namespaces.
+  /// would come between namespaces. What #if begins ends in the same text.
   void check_directives(std::string_view text, std::string_view role) const {
+    int open = 0;
     while (!text.empty()) {
       const std::string_view line = trimmed(text.substr(0, text.find('\n')));
       text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
-      if (!line.starts_with('#') || !trimmed(line.substr(1)).starts_with("include")) continue;
-      fail(fmt::format("{}: the {} has \"{}\", but string kernels have no headers", kernel_, role, line),
-           "math functions and the integer types of <cstdint> are there without it; raw_module takes whole files");
+      if (!line.starts_with('#')) continue;
+      const std::string_view word = trimmed(line.substr(1));
+      if (word.starts_with("include"))
+        fail(fmt::format("{}: the {} has \"{}\", but string kernels have no headers", kernel_, role, line),
+             "math functions and the integer types of <cstdint> are there without it; raw_module takes whole files");
+      if (word.starts_with("line"))
+        fail(fmt::format("{}: the {} has \"{}\", but its lines are numbered already", kernel_, role, line));
+      if (word.starts_with("if")) ++open;
+      if (word.starts_with("endif") && --open < 0)
+        fail(fmt::format("{}: the {} has an #endif without an #if", kernel_, role));
+    }
+    if (open > 0) fail(fmt::format("{}: the {} has an #if without an #endif", kernel_, role));
+  }
+
+  /// What belongs to the threads of a block, which elements know nothing of.
+  void check_threads(std::string_view text, std::string_view role) const {
+    for (std::size_t k = 0; k < text.size();) {
+      const std::size_t begin = k;
+      while (k < text.size() && is_identifier_part(text[k])) ++k;
+      const std::string_view word = text.substr(begin, k - begin);
+      if (word.starts_with("__syncthreads") || word == "__syncwarp" || word == "__shared__" ||
+          std::ranges::find(names_of_threads, word) != std::end(names_of_threads))
+        fail(fmt::format("{}: the {} uses {}, but which thread an element belongs to is the library's choice", kernel_,
+                         role, word),
+             "`i` is the element's number; a raw_kernel has threads and blocks");
+      if (word.empty()) ++k;
     }
   }
 
@@ -343,6 +369,7 @@ std::shared_ptr<const user_kernel> parse_user_kernel(std::string_view name, std:
   for (std::string* text : {&loop.before, &loop.after})
     if (is_blank_text(*text)) text->clear();
   p.check_directives(body, "body");
+  p.check_threads(body, "body");
   p.check_directives(loop.before, "loop_prep");
   p.check_directives(loop.after, "after_loop");
   k->body = body;
@@ -361,6 +388,8 @@ std::shared_ptr<const user_kernel> parse_user_reduction(std::string_view name, s
   std::shared_ptr<user_kernel> k = parse_frame(p, name, inputs, outputs, preamble, std::move(options), at);
   if (k->inputs.empty())
     p.fail(fmt::format("{}: no input parameters", name), "a reduction has at least one input: \"T x\"");
+  for (const std::string* part : {&text.map, &text.reduce, &text.identity, &text.post_map})
+    p.check_threads(*part, "text");
   p.check_expression(text.map, "map");
   p.check_expression(text.reduce, "reduce");
   if (!is_blank_text(text.identity)) p.check_expression(text.identity, "identity");

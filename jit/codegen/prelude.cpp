@@ -14,8 +14,8 @@
 namespace sinter::jit {
 
 namespace device {  // the files of jit/device, embedded when the library is built
-extern const std::string_view prelude, accumulate, access, atomics, column_scan, complex, random, raw, staging, steps,
-    team, users;
+extern const std::string_view prelude, accumulate, access, atomics, column_scan, complex, constants, emulation,
+    emulation_abi, emulation_math, emulation_vectors, random, raw, standard_names, staging, steps, team, users;
 }  // namespace device
 
 namespace {
@@ -33,6 +33,7 @@ enum class form : unsigned char { single, plain, overload };  ///< "sinf", "sin"
 struct section {
   std::vector<std::string> names, needs;
   std::string condition;  ///< identifier that must be mentioned; empty: none
+  bool standard = false;  ///< of constants.cuh or standard_names.cuh
   bool by_call = false;   ///< taken when a kernel or `needs` names it, not when other sections do
   std::string_view lines;  ///< of the file
   std::string text;
@@ -59,6 +60,11 @@ std::size_t skip_opaque(std::string_view text, std::size_t k) {
   return std::min(end + 1, text.size());
 }
 
+/// Bessel functions' names are everybody's names of numbers, too: they count where they are called.
+bool is_name_of_number(std::string_view word, std::string_view rest) {
+  return (word == "j0" || word == "j1" || word == "y0" || word == "y1") && !rest.starts_with('(');
+}
+
 template <class Visit>
 void each_identifier(std::string_view text, Visit&& visit) {
   for (std::size_t k = 0; k < text.size();) {
@@ -67,7 +73,8 @@ void each_identifier(std::string_view text, Visit&& visit) {
     } else if (continues_identifier(text[k])) {
       const std::size_t begin = k;
       while (k < text.size() && continues_identifier(text[k])) ++k;
-      if (starts_identifier(text[begin])) visit(text.substr(begin, k - begin));  // else a number with its suffix
+      const std::string_view word = text.substr(begin, k - begin);
+      if (starts_identifier(word.front()) && !is_name_of_number(word, text.substr(k))) visit(word);  // else a suffix
     } else {
       ++k;
     }
@@ -134,7 +141,8 @@ constexpr libm_function libm[] = {
     {"asin", 1, true},      {"acos", 1, true},       {"atan", 1, true},       {"sinh", 1, true},
     {"cosh", 1, true},      {"tanh", 1, true},       {"asinh", 1, true},      {"acosh", 1, true},
     {"atanh", 1, true},     {"erf", 1, true},        {"erfc", 1, true},       {"lgamma", 1, false},
-    {"tgamma", 1, false},   {"atan2", 2, true},      {"hypot", 2, true},      {"pow", 2, true},
+    {"tgamma", 1, false},   {"j0", 1, false},        {"j1", 1, false},        {"y0", 1, false},
+    {"y1", 1, false},       {"atan2", 2, true},      {"hypot", 2, true},      {"pow", 2, true},
     {"copysign", 2, false}, {"nextafter", 2, false}, {"fmod", 2, false},      {"remainder", 2, false},
     {"fmin", 2, false},     {"fmax", 2, false},      {"fdim", 2, false},      {"fma", 3, false},
 };
@@ -190,13 +198,14 @@ void finish(section& s, dialect d) {
   s.text = s.declares ? declaration(*s.declares, s.as) : text_of(s.lines);
   while (!s.text.empty() && s.text.back() == '\n') s.text.pop_back();
   replace_all(s.text, "SINTER_FUNCTION", d == dialect::cuda ? "__device__ __forceinline__" : "static inline");
+  replace_all(s.text, "SINTER_CONSTANT", d == dialect::cuda ? "static __device__ constexpr" : "static constexpr");
   replace_all(s.text, "SINTER_MEMBER", d == dialect::cuda ? "__device__ __forceinline__" : "inline");
   each_identifier(s.text, [&](std::string_view word) { s.mentions.push_back(word); });
 }
 
 std::vector<section> make_sections(dialect d) {
   std::vector<section> all;
-  all.reserve(400);
+  all.reserve(800);
   if (d == dialect::host)
     for (const libm_function& f : libm) declare(f, all);
   parse_file(device::prelude, false, d, all);
@@ -211,7 +220,21 @@ std::vector<section> make_sections(dialect d) {
   parse_file(device::atomics, false, d, all);
   parse_file(device::raw, false, d, all);
   parse_file(device::users, true, d, all);
+  const std::size_t before = all.size();
+  parse_file(device::constants, false, d, all);
+  parse_file(device::standard_names, true, d, all);
+  for (std::size_t k = before; k < all.size(); ++k) all[k].standard = true;
+  for (const std::string_view file :
+       {device::emulation_abi, device::emulation_vectors, device::emulation, device::emulation_math})
+    parse_file(file, false, d, all);
   return all;
+}
+
+/// Whether a '=' follows, so that the name is the text's own.
+bool is_defined(std::string_view text, std::string_view word) {
+  std::size_t k = static_cast<std::size_t>(word.data() - text.data()) + word.size();
+  while (k < text.size() && text[k] == ' ') ++k;
+  return k + 1 < text.size() && text[k] == '=' && text[k + 1] != '=';
 }
 
 /// The sections, for one caller at a time.
@@ -272,6 +295,24 @@ std::string prelude_for(std::string_view text, dialect d) {
   for (std::size_t k = 0; k < all.size(); ++k)
     if (taken[k]) append(out, all[k], after_line);
   return out;
+}
+
+std::string standard_prelude(std::string_view text) {
+  if (text.find("#include") != text.npos) return "";
+  std::string words;
+  {
+    section_list list(dialect::cuda);
+    std::unordered_set<std::string_view> own, names;
+    for (const section& s : list.all())
+      if (s.standard) names.insert(s.names.begin(), s.names.end());
+    each_identifier(text, [&](std::string_view word) {
+      if (is_defined(text, word)) own.insert(word);
+    });
+    each_identifier(text, [&](std::string_view word) {
+      if ((word == "std" || names.contains(word)) && !own.contains(word)) words.append(word).append(" ");
+    });
+  }
+  return prelude_for(words, dialect::cuda);
 }
 
 std::string whole_prelude(dialect d) {

@@ -11,6 +11,10 @@ namespace sinter::jit {
 /// The sections of jit/device/*.cuh that `text` needs, and those that they need, in the order of the files.
 std::string prelude_for(std::string_view text, dialect d);
 
+/// For a source of the user's own, on cuda: numbers that headers name (constants.cuh), and functions by their names in
+/// std, as far as it uses them. Nothing when it includes headers, or defines what it uses.
+std::string standard_prelude(std::string_view text);
+
 /// Everything there is for a dialect; for tests.
 std::string whole_prelude(dialect d);
 

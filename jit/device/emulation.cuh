@@ -7,7 +7,9 @@
 #define __global__
 #define __device__
 #define __host__
+//@host __constant__
 #define __constant__
+//@raw
 #define __managed__
 #define __grid_constant__
 #define __shared__ thread_local
@@ -16,6 +18,9 @@
 #define __maxnreg__(...)
 #define __align__(...) __attribute__((aligned(__VA_ARGS__)))
 #define __builtin_align__(...) __attribute__((aligned(__VA_ARGS__)))
+#define SINTER_FUNCTION static inline
+#define SINTER_MEMBER inline
+#define SINTER_CONSTANT static constexpr
 #define __CUDACC__ 1
 #define __CUDACC_RTC__ 1
 #define __CUDA_ARCH__ 900

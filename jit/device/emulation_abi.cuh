@@ -1,10 +1,12 @@
 // What emulated CUDA code and the library that runs it (jit/raw/block_runner.cpp) share: included by one, and embedded
-// as text in front of what users write for the other.
+// as text in front of what users write for the other. Sections (prelude.cuh) are for string kernels.
 #ifndef SINTER_EMULATION_ABI
 #define SINTER_EMULATION_ABI
 
+//@host uint3
 struct uint3 { unsigned int x, y, z; };
 
+//@host dim3
 struct dim3 {
   unsigned int x, y, z;
   constexpr dim3(unsigned int columns = 1, unsigned int rows = 1, unsigned int layers = 1)
@@ -13,6 +15,7 @@ struct dim3 {
   constexpr operator uint3() const { return {x, y, z}; }
 };
 
+//@raw
 namespace sinter_emulation {
 
 using word = unsigned long long;

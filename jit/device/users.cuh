@@ -45,6 +45,18 @@ static inline double rsqrt(double x) { return 1 / sqrt(x); }
 //@host rsqrt with float
 static inline float rsqrt(float x) { return 1 / sqrtf(x); }
 
+//@host printf
+extern "C" int printf(const char* format, ...);
+
+/// As in C: it says what failed, and ends the program.
+//@host assert
+extern "C" [[noreturn]] void __assert_fail(const char*, const char*, unsigned int, const char*) noexcept;
+#define assert(...) \
+  (static_cast<bool>(__VA_ARGS__) ? static_cast<void>(0) : __assert_fail(#__VA_ARGS__, __FILE__, __LINE__, ""))
+
+//@host __trap
+#define __trap() __builtin_trap()
+
 //@cuda atomicAdd
 SINTER_FUNCTION long long atomicAdd(long long* at, long long x) {
   return static_cast<long long>(atomicAdd(reinterpret_cast<unsigned long long*>(at), static_cast<unsigned long long>(x)));

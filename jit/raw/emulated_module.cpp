@@ -3,6 +3,7 @@
 #include "jit/cache/obtain.hpp"
 #include "jit/raw/block_runner.hpp"
 #include "jit/raw/cuda_text.hpp"
+#include "jit/raw/declaration.hpp"
 #include "jit/raw/host_options.hpp"
 #include "runtime/error.hpp"
 #include "runtime/host/pool.hpp"
@@ -26,7 +27,7 @@ namespace sinter::jit {
 
 namespace device {  // the files of jit/device, embedded when the library is built
 extern const std::string_view emulation_abi, emulation, emulation_threads, emulation_math, emulation_vectors,
-    emulation_groups, emulation_half, emulation_complex;
+    emulation_groups, emulation_half, emulation_complex, constants, standard_names;
 }  // namespace device
 
 namespace {
@@ -58,12 +59,13 @@ std::string whole_source(const raw_source& s, const host_ready_text& user) {
   std::string out = "# 1 \"sinter emulation\" 3\n";
   if (user.with_library) {
     out += "#define SINTER_WITH_LIBRARY 1\n";
-    for (const char* header : {"math.h", "stdlib.h", "string.h", "stdio.h", "stdint.h"})
+    for (const char* header : {"math.h", "stdlib.h", "string.h", "stdio.h", "stdint.h", "limits.h", "float.h"})
       out += fmt::format("#include <{}>\n", header);
   }
   for (const std::string_view part : {device::emulation_abi, device::emulation, device::emulation_threads,
-                                      device::emulation_math, device::emulation_vectors})
+                                      device::emulation_math, device::emulation_vectors, device::constants})
     out += part;
+  if (has_word(s.text, "std") && s.text.find("#include") == s.text.npos) out += device::standard_names;
   if (user.with_groups) out += device::emulation_groups;
   if (user.with_half) out += device::emulation_half;
   const bool asks =

@@ -261,7 +261,8 @@ void raw_program::build(loaded& l, std::vector<std::string> expressions) {
   r.name = file_name(source_.name);
   r.target = l.where.target();
   r.options = source_.options;
-  r.source = complex_prelude(source_.text, t.expressions) + fmt::format("#line 1 \"{}\"\n", r.name) + source_.text;
+  r.source = complex_prelude(source_.text, t.expressions) + standard_prelude(source_.text) +
+             fmt::format("#line 1 \"{}\"\n", r.name) + source_.text;
   note_headers(t);
   obtain_program(t, [&](std::span<const std::byte> code, program_notes notes) {
     l.modules.push_back(l.where.load_module(code, source_.name));

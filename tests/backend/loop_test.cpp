@@ -234,6 +234,12 @@ void counts_up_to(T first, T step, T limit, const std::string& name) {
   EXPECT_TRUE(equals(y, std::vector<T>{want(first), want(static_cast<T>(first + step))})) << name;
 }
 
+TEST(loop, functions_of_a_choice_may_give_selections) {
+  const array x = arange(6), y = x * 10;
+  const array z = if_else(x(range(0, 3)) > 1, [&] { return x(range(0, 3)); }, [&] { return y(range(1, 4)); });
+  EXPECT_TRUE(equals(z, host_array(std::vector<std::int64_t>{10, 20, 2}, {3})));
+}
+
 TEST(loop, states_of_every_real_dtype) {
   for (const dtype type : every_type) {
     if (is_complex(type)) continue;

@@ -3,6 +3,8 @@
 #include "tests/backend/expect.hpp"
 #include "tests/backend/plain_random.hpp"
 
+#include <limits>
+
 using namespace sinter;
 using namespace sinter_test;
 
@@ -239,6 +241,18 @@ TEST(random_program, impossible_choices_are_errors_of_their_line) {
   EXPECT_TRUE(throws<shape_error>([&] { random::shuffle(k, x, 1); }, {"axis", this_line()}));
   const array few = random::choice(k, x, {3}, {.replace = false, .p = weights});
   EXPECT_TRUE(throws<index_error>([&] { few.to_vector<std::int64_t>(); }));
+  const array none = random::choice(k, 4, {3}, {.replace = false, .p = weights});
+  EXPECT_TRUE(throws<index_error>([&] { none.to_vector<std::int64_t>(); }));
+  const double nan = std::numeric_limits<double>::quiet_NaN(), infinite = std::numeric_limits<double>::infinity();
+  for (const array& bad : {array{0.0, 0.0}, array{nan, 1.0}, array{-1.0, 2.0}, array{infinite, 1.0}})
+    for (const bool replace : {true, false}) {
+      const array number = random::choice(k, 2, {1}, {.replace = replace, .p = bad});
+      EXPECT_TRUE(throws<index_error>([&] { number.to_vector<std::int64_t>(); }, {"index 2", "random_program_test.cpp"}));
+      const array element = random::choice(k, array{5, 6}, {1}, {.replace = replace, .p = bad});
+      EXPECT_TRUE(throws<index_error>([&] { element.to_vector<std::int64_t>(); })) << to_string(bad);
+    }
+  const array sure = random::choice(k, 3, {9}, {.p = array{0.0, 2.0, 0.0}});
+  EXPECT_TRUE(all_true(sure == 1).item<bool>());
 }
 
 }  // namespace

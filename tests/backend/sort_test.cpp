@@ -224,6 +224,12 @@ TEST(searchsorted, counts_what_is_less_or_not_greater) {
     }
 }
 
+TEST(searchsorted, a_number_is_compared_in_the_common_dtype) {
+  EXPECT_EQ(searchsorted(array{1, 2, 3}, 2.5).item<std::int64_t>(), 2);
+  EXPECT_EQ(searchsorted(array{1, 2, 3}, 2).item<std::int64_t>(), 1);
+  EXPECT_EQ(searchsorted(array{1.0f, 2.0f, 3.0f}, 2.5, side::right).item<std::int64_t>(), 2);
+}
+
 TEST(searchsorted, fuses_with_what_is_around_it) {
   const array table{1.0, 2.0, 4.0}, x{0.5, 1.0, 3.0, 9.0};
   eval(table, x);
