@@ -104,12 +104,14 @@ array weighted(const array& key, const array& weights, const shape& extents, con
   const std::int64_t n = weights.size();
   const array w = convert(weights, f64, at);
   // What is no weight makes a total that is none, without another pass over them.
-  const array running = cumsum(choose(is_weight(w, at), input_of(w, at), input_of(scalar(not_a_number), at), at), 0, at);
+  const array checked_weights = choose(is_weight(w, at), input_of(w, at), input_of(scalar(not_a_number), at), at);
+  const array running = cumsum(checked_weights, 0, at);
   const array total = take(running, constant(n - 1, i64, at), 0, at);
   const array drawn = record(op::multiply, uniform(key, extents, f64, 0, 1, at), total, at);
   // The last element has all that is left, whatever the total was rounded to.
   const array found = record(op::minimum, places_among(running, drawn, true, at), n - 1, at);
-  const array possible = record(op::logical_and, record(op::greater, total, 0, at), record(op::isfinite, total, at), at);
+  const array positive = record(op::greater, total, 0, at), finite = record(op::isfinite, total, at);
+  const array possible = record(op::logical_and, positive, finite, at);
   return checked(choose(possible, input_of(found, at), input_of(scalar(n), at), at), n, at);
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <deque>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <new>
@@ -94,6 +95,12 @@ namespace {
                                   site.kernel->name, f.index, f.size, site.kernel->parameter(site.parameter).name,
                                   f.position),
                       site.at, "found while the kernel ran; what it read there was 0, what it wrote there is lost");
+  // Kernels say so of unsigned ones past 2^63, which negative values of operations that count from 0 become, too.
+  if (f.index == std::numeric_limits<std::int64_t>::max())
+    throw_index_error(fmt::format("an index that is negative, or 2^63 or more, is out of range for {} elements "
+                                  "(element {} of the result)",
+                                  f.size, f.position),
+                      site.at, "found while the kernel ran; that element was taken as 0, or not written");
   throw_index_error(fmt::format("index {} is out of range for an axis of {} elements (element {} of the result)", f.index,
                                 f.size, f.position),
                     site.at, "found while the kernel ran; that element was taken as 0, or not written");

@@ -15,7 +15,8 @@ namespace sinter::jit {
 
 namespace device {  // the files of jit/device, embedded when the library is built
 extern const std::string_view prelude, accumulate, access, atomics, column_scan, complex, constants, emulation,
-    emulation_abi, emulation_math, emulation_vectors, random, raw, standard_names, staging, steps, team, users;
+    emulation_abi, emulation_intrinsics, emulation_math, emulation_vectors, random, raw, standard_names, staging, steps,
+    team, users;
 }  // namespace device
 
 namespace {
@@ -225,7 +226,8 @@ std::vector<section> make_sections(dialect d) {
   parse_file(device::standard_names, true, d, all);
   for (std::size_t k = before; k < all.size(); ++k) all[k].standard = true;
   for (const std::string_view file :
-       {device::emulation_abi, device::emulation_vectors, device::emulation, device::emulation_math})
+       {device::emulation_abi, device::emulation_vectors, device::emulation, device::emulation_math,
+        device::emulation_intrinsics})
     parse_file(file, false, d, all);
   return all;
 }

@@ -1,5 +1,5 @@
-// The functions of <cmath>, <algorithm> and <limits> by their names in std, for string kernels that say `std::`. Each is
-// the function of that name outside.
+// The functions of <cmath>, <algorithm> and <limits> by their names in std, for kernels that say `std::`. Each is the
+// function of that name outside.
 
 //@ abs with std
 namespace std { using ::abs; }
@@ -140,7 +140,9 @@ using ::max;
 //@ clamp with std
 namespace std {
 template <class T>
-SINTER_FUNCTION constexpr T clamp(const T& x, const T& low, const T& high) { return x < low ? low : high < x ? high : x; }
+SINTER_FUNCTION constexpr T clamp(const T& x, const T& low, const T& high) {
+  return x < low ? low : high < x ? high : x;
+}
 }  // namespace std
 //@ swap with std
 namespace std {

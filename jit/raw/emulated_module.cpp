@@ -27,7 +27,7 @@ namespace sinter::jit {
 
 namespace device {  // the files of jit/device, embedded when the library is built
 extern const std::string_view emulation_abi, emulation, emulation_threads, emulation_math, emulation_vectors,
-    emulation_groups, emulation_half, emulation_complex, constants, standard_names;
+    emulation_groups, emulation_half, emulation_complex, emulation_intrinsics, constants, standard_names;
 }  // namespace device
 
 namespace {
@@ -63,7 +63,8 @@ std::string whole_source(const raw_source& s, const host_ready_text& user) {
       out += fmt::format("#include <{}>\n", header);
   }
   for (const std::string_view part : {device::emulation_abi, device::emulation, device::emulation_threads,
-                                      device::emulation_math, device::emulation_vectors, device::constants})
+                                      device::emulation_math, device::emulation_intrinsics, device::emulation_vectors,
+                                      device::constants})
     out += part;
   if (has_word(s.text, "std") && s.text.find("#include") == s.text.npos) out += device::standard_names;
   if (user.with_groups) out += device::emulation_groups;

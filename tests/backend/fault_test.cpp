@@ -12,6 +12,12 @@ array table() { return array{10, 20, 30, 40}; }
 /// The line of the call, as an error message has it.
 std::string this_line(place at = place::here()) { return "fault_test.cpp:" + std::to_string(at.line); }
 
+TEST(fault, negative_values_and_huge_ones_where_indices_are_unsigned) {
+  EXPECT_TRUE(throws<index_error>([] { bincount(array{-1}, 3).to_vector<std::int64_t>(); }, {"negative", "3"}));
+  const array huge{~std::uint64_t{0}};
+  EXPECT_TRUE(throws<index_error>([&] { table()(huge).to_vector<std::int32_t>(); }, {"2^63 or more"}));
+}
+
 TEST(fault, a_bad_index_is_an_index_error_of_the_line_that_wrote_it) {
   const array ids{0, 7, 2};
   std::string line;
