@@ -188,8 +188,11 @@ TEST(string_grammar, raw_tables_in_loops_inside_kernels) {
   const array table = array{1, 2, 3, 0} * 1;
   const array y = for_loop(5, array{0, 1, 2}, [&](const array&, const array& s) { return next(s, table); });
   EXPECT_TRUE(equals(y, std::vector<std::int32_t>{1, 2, 3}));
+  // Other elements of a state: over whole arrays, one after another; not where each element has its own number.
+  const array squared = for_loop(5, array{1, 2, 0}, [&](const array&, const array& s) { return next(s, s); });
+  EXPECT_TRUE(equals(squared, std::vector<std::int32_t>{2, 0, 1}));
   EXPECT_TRUE(throws<type_error>([&] {
-    for_loop(5, array{0, 1, 2}, [&](const array&, const array& s) { return next(s, s); });
+    while_loop(array{1, 2, 0}, [](const array& s) { return s < 2; }, [&](const array& s) { return next(s, s); });
   }, {"other elements of a state"}));
 }
 
