@@ -80,6 +80,7 @@ bool planning::joins(const launch_range& before, std::size_t k, const options& h
   const bool same_domain = g.beside_previous && order[k] > 0 && order[k - 1] == order[k] - 1;
   if (!same_domain && (g.owner() != first.owner() || before.count >= most_parts)) return false;
   std::uint8_t stage = lowered[order[k - 1]].ir.stage;
+  if (same_domain && needs_others(before, k)) return false;
   if (!same_domain && !is_beside(before, k)) {
     if (!in_stages || ++stage == most_stages) return false;
   }
@@ -98,6 +99,16 @@ bool planning::is_beside(const launch_range& before, std::size_t k) const {
   for (std::size_t j = k; j-- > before.first && lowered[order[j]].ir.stage == stage;)
     if (is_large(groups.pool[order[j]], lowered[order[j]]) || depends(order[k], order[j])) return false;
   return true;
+}
+
+/// Whether a part of a domain needs, or is needed by, what the launch's last stage does besides the parts before it.
+bool planning::needs_others(const launch_range& before, std::size_t k) const {
+  const std::uint8_t stage = lowered[order[k - 1]].ir.stage;
+  std::size_t j = k;
+  while (j > before.first && groups.pool[order[j]].beside_previous && order[j - 1] + 1 == order[j]) --j;
+  while (j-- > before.first && lowered[order[j]].ir.stage == stage)
+    if (depends(order[k], order[j])) return true;
+  return false;
 }
 
 bool planning::has_room(const launch_range& before, std::size_t k, bool same_domain) const {

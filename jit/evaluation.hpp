@@ -193,7 +193,7 @@ class evaluation {
       const cached_kernel* const wanted = launches_[l].kernel;
       const launch_range& range = plan_.launches[l];
       if (!wanted || wanted->ready.load(std::memory_order_acquire) || range.count > 1) continue;
-      if (wanted->list[0]->over != distribution::elements) continue;
+      if (!wanted->list[0]->loops.empty()) continue;
       plan_.lower_again(range.first, least_specialised(how), slower_);
       const kernel* const part[] = {&slower_.ir};
       if (may_be_added(part, *wanted)) continue;

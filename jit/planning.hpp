@@ -96,6 +96,7 @@ class planning {
   void bundle(const options& how, bool in_stages);
   bool joins(const launch_range& before, std::size_t k, const options& how, bool in_stages);
   bool is_beside(const launch_range& before, std::size_t k) const;
+  bool needs_others(const launch_range& before, std::size_t k) const;
   bool has_room(const launch_range& before, std::size_t k, bool same_domain) const;
   bool depends(std::size_t later, std::size_t earlier) const;
   void fit_blocks(std::size_t k, const options& how);

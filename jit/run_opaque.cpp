@@ -323,6 +323,7 @@ void run_opaque(std::span<node* const> roots, const options& how, const place& a
 }
 
 std::string describe_repeat(node* n, const options& how) {
+  const auto alone = hold_opaque();  // the body is changed while it is planned
   device* const own = n->operands()[0]->owner;
   planned_loop loop(n, own ? *own : runtime::default_device());
   if (loop.counts()) loop.add_counter(n->site);

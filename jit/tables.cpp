@@ -55,17 +55,16 @@ std::int64_t lowering::bytes_of_tables() {
   if (!for_cuda_ || !k.loops.empty() || !k.calls.empty()) return 0;
   std::int64_t elements = 1, bytes = 0, places = 0, tables = 0;
   for (const std::int64_t n : final_extents_) elements *= n;
-  for (inst& i : k.body) {
+  for (const inst& i : k.body) {
     if (i.code == op::store) return 0;
     if (i.code != op::atomic) continue;
     const pending_pointer& p = out_->pointers[i.attr];
     const bool adds = i.combine == op::add || i.combine == op::subtract;
     if (!adds || p.offset != 0 || is_complex(i.type) || size_of(i.type) < 4) return 0;
     if (k.parameters[p.parameter].aliased) return 0;
-    i.reserved = counts_in_32_bits(i, elements);
     const std::int64_t size = p.source->extents.size();
     places += size;
-    bytes += up(size * (i.reserved ? 4 : size_of(i.type)), 16) * 16;
+    bytes += up(size * (counts_in_32_bits(i, elements) ? 4 : size_of(i.type)), 16) * 16;
     ++tables;
   }
   if (tables == 0 || !pays_tables(elements, places)) return 0;
@@ -84,8 +83,11 @@ void lowering::write_tables(std::int64_t bytes) {
   while (copies < most_copies && 2 * copies * bytes <= most_bytes_of_copies) copies *= 2;
   k.threads = bytes <= most_bytes_of_copies ? threads_with_copies : threads_of_large;
   a.shared_bytes = static_cast<std::uint32_t>(parts == 1 ? bytes * copies : up(bytes, parts) + 16);
-  for (const inst& i : k.body) {
+  std::int64_t elements = 1;
+  for (const std::int64_t n : final_extents_) elements *= n;
+  for (inst& i : k.body) {
     if (i.code != op::atomic) continue;
+    i.reserved = counts_in_32_bits(i, elements);
     const pending_pointer& p = out_->pointers[i.attr];
     const std::int64_t size = p.source->extents.size();
     k.tables.push_back({p.parameter, parameter(parameter_kind::size, dtype::i64, size)});

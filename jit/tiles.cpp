@@ -21,6 +21,7 @@ constexpr std::int64_t blocks_of_device = 264;  // that run at a time: fewer, wi
 constexpr std::int64_t least_work = std::int64_t{1} << 22;  // iterations; less is done as soon
 constexpr std::int64_t least_blocks = 32, chunks_of_piece = 8, least_side = 16, least_line = 1024, least_trips_of_line = 256;
 constexpr std::int64_t most_shared_bytes = 40 << 10, padding = 4;
+constexpr std::int64_t most_shared_bytes_of_lines = 32 << 10;  // what threads below each other find needs up to 16 KiB
 constexpr std::int64_t most_words_of_tile = 256;
 
 std::int64_t up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -92,7 +93,7 @@ bool lowering::fits_tile(std::uint8_t dim, tile_choice& c) const {
 bool lowering::distribute_tiles() {
   kernel& k = out_->ir;
   tile_choice c;
-  if (how_->single_lane || k.loops.size() != 1 || k.loops[0].serial != 0 || !k.calls.empty()) return false;
+  if (k.loops.size() != 1 || k.loops[0].serial != 0 || !k.calls.empty()) return false;
   for (std::uint32_t d = 0; d < final_extents_.size(); ++d)
     (d < k.domain_rank ? c.elements : c.trips) *= final_extents_[d];
   if (c.trips < 2 || c.elements < least_line || c.elements < least_work / c.trips) return false;
@@ -152,7 +153,7 @@ bool lowering::distribute_lines(const tile_choice& c) {
   kernel& k = out_->ir;
   const std::int64_t lanes = c.words <= 16 ? results_of_line : 2;
   const std::int64_t inner = final_extents_[k.domain_rank - 1];
-  const bool fits = height_of_line * depth * c.alone <= most_shared_bytes;
+  const bool fits = height_of_line * depth * c.alone <= most_shared_bytes_of_lines;
   if (!fits || inner < least_side || c.trips < least_trips_of_line) return k.lanes = 1, false;
   k.lanes = static_cast<std::uint8_t>(lanes);
   k.tile = {result_tile::none, 1, k.lanes, static_cast<std::uint8_t>(depth)};

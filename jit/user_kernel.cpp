@@ -1,6 +1,7 @@
 #include "jit/user_kernel.hpp"
 
 #include "jit/codegen/dialect.hpp"
+#include "jit/source_text.hpp"
 
 #include <fmt/format.h>
 
@@ -159,7 +160,7 @@ class parser {
         fail(fmt::format("{}: the {} uses \"{}\", but positions and raw inputs are not available in this version",
                          kernel_, role, word),
              "positions can be an input of their own: k(x, arange(n))");
-      if (word.empty()) ++k;
+      if (word.empty()) k = std::max(k + 1, skip_opaque(text, k));
     }
   }
 
@@ -195,7 +196,7 @@ class parser {
         fail(fmt::format("{}: the {} uses {}, but which thread an element belongs to is the library's choice", kernel_,
                          role, word),
              "`i` is the element's number; a raw_kernel has threads and blocks");
-      if (word.empty()) ++k;
+      if (word.empty()) k = std::max(k + 1, skip_opaque(text, k));
     }
   }
 

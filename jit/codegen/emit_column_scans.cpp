@@ -127,7 +127,7 @@ class column_scan_emitter : public column_emitter {
     });
     w_.line("const long long chain{} = {}ll * chains + chain;", v, which);
     w_.line("const column_tiles at{0} = {{tickets + 4 + (chain{0} * warps + threadIdx.x / 32) * pieces0, "
-            "({1}*)workspace + chain{0} * pieces0 * 2 * width, piece, width}};", v, type);
+            "(char*)workspace + chain{0} * pieces0 * width * 64, piece, width}};", v);
     w_.line("scan_down<{0}>(own{1}, before{1}, own, at{1});", k_.threads, v);
     total_[v] = fmt::format("before{}[lane]", v);
     if (const value of = k_.body[v].arg[0]; names_.is_array(of)) {  // else their doubles would stay in registers

@@ -1,5 +1,7 @@
 #include "jit/codegen/prelude.hpp"
 
+#include "jit/source_text.hpp"
+
 #include <algorithm>
 #include <cstdlib>
 #include <mutex>
@@ -47,23 +49,9 @@ struct section {
 constexpr bool starts_identifier(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 constexpr bool continues_identifier(char c) { return starts_identifier(c) || (c >= '0' && c <= '9'); }
 
-/// The end of the comment or literal that starts at text[k]; k when there is none.
-std::size_t skip_opaque(std::string_view text, std::size_t k) {
-  const auto after = [&](std::string_view closing) {
-    const std::size_t end = text.find(closing, k + 2);
-    return end == text.npos ? text.size() : end + closing.size();
-  };
-  if (text.substr(k, 2) == "//") return after("\n");
-  if (text.substr(k, 2) == "/*") return after("*/");
-  if (text[k] != '"' && text[k] != '\'') return k;
-  std::size_t end = k + 1;
-  while (end < text.size() && text[end] != text[k]) end += text[end] == '\\' ? 2 : 1;
-  return std::min(end + 1, text.size());
-}
-
 /// Bessel functions' names are everybody's names of numbers, too: they count where they are called.
 bool is_name_of_number(std::string_view word, std::string_view rest) {
-  return (word == "j0" || word == "j1" || word == "y0" || word == "y1") && !rest.starts_with('(');
+  return (word == "j0" || word == "j1" || word == "y0" || word == "y1") && !rest.substr(std::min(rest.find_first_not_of(" \t\n"), rest.size())).starts_with('(');
 }
 
 template <class Visit>

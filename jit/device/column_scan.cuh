@@ -29,6 +29,7 @@ SINTER_FUNCTION unsigned read_flag(const unsigned* at) {
 // By whole warps: what each column has found, then the flag.
 template <class A>
 SINTER_FUNCTION void publish_columns(const A& x, const column_tiles& at, int column, unsigned flag) {
+  static_assert(sizeof(A) <= 32, "places in the workspace have 32 bytes");
   if (column < at.columns) static_cast<A*>(at.found)[(at.tile * 2 + flag - 1) * at.columns + column] = x;
   __threadfence();
   __syncwarp();

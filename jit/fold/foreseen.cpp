@@ -101,12 +101,17 @@ inline node* foreseen_statement::free_node(const step& s) const {
   return n;
 }
 
+/// Variables may stand for others of their dtype and shape, which live on another device or have versions in the trace.
 inline bool foreseen_statement::agree(const step& s, std::span<const node_ref> operands) const {
-  if (operands.size() != s.operand_count) return false;
+  if (operands.size() != s.operand_count || !s.kept) return false;
   const operand* wanted = operands_.data() + s.first_operand;
-  for (const node_ref& x : operands)
-    if (x.get() != *wanted++->n) return false;
-  return true;
+  bool has_owner = false, has_statements = false;
+  for (const node_ref& x : operands) {
+    if (x.get() != *wanted++->n || (x->owner && x->owner != s.kept->owner)) return false;
+    has_owner |= x->owner != nullptr;
+    has_statements |= x->has_statements;
+  }
+  return has_owner == (s.kept->owner != nullptr) && has_statements == s.kept->has_statements;
 }
 
 inline node* foreseen_statement::hand_out(step& s, std::span<node_ref> operands, const place& at) {
@@ -123,7 +128,7 @@ inline node* foreseen_statement::hand_out(step& s, std::span<node_ref> operands,
 node* foreseen_statement::view(node_ref& source, const axis_maps& map, const shape& extents, const place& at) {
   if (at_ == steps_.size()) return nullptr;
   step& s = steps_[at_];
-  if (s.code != op::view || source.get() != *operands_[s.first_operand].n) return nullptr;
+  if (s.code != op::view || !agree(s, {&source, 1})) return nullptr;
   node* const n = free_node(s);
   if (!n || n->extents != extents || n->facts->view.size() != map.size()) return nullptr;
   axis_map* own = n->facts->view.begin();

@@ -282,7 +282,12 @@ void note_statement(node* n) noexcept {
 
 void fold_listed_statements() {
   thread_statements& s = statements();
-  s.fold(s.foresee.recorded());
+  try {
+    s.fold(s.foresee.recorded());
+  } catch (...) {  // whoever records an operation has nothing to do with it: the statements are computed one by one
+    s.let_go();
+    s.foresee.stop();
+  }
 }
 
 void drop_unreachable_statements() noexcept { statements().drop_unreachable(); }

@@ -102,7 +102,8 @@ class gemm_call final : public library_call {
     node* addend = nullptr;
     if (is_recording_body()) return {};
     if (current_options().math == math_mode::strict) return {};  // what it does is rounded once, not at each step
-    if (reader->type != type_ || reader->extents != extents_ || !extend(end, extents_, *reader, k, addend)) return {};
+    if (reader->type != type_ || reader->extents != extents_) return {};
+    if (!extend(end, extents_, result_[result_.rank() - 1], *reader, k, addend)) return {};
     node* const n = result->operands()[0];
     if (!end.is_plain() && !lt_can(end, *n)) return {};
     std::vector<node*> operands(n->operands().begin(), n->operands().end());

@@ -55,9 +55,10 @@ struct product_end {
   friend bool operator==(const product_end&, const product_end&) = default;
 };
 
-/// What `reader`, operand `k` of which is what `end` gives of products with shape `result`, adds to it: true, and `end`
-/// says so; `addend` is then what is added, or null. False: it is something else. Addends are in memory.
-bool extend(product_end& end, const shape& result, const node& reader, std::size_t k, node*& addend);
+/// What `reader`, operand `k` of which is what `end` gives of products with shape `result`, whose matrices have so many
+/// `columns`, adds to it: true, and `end` says so; `addend` is then what is added, or null. False: it is something else. Addends are in memory.
+bool extend(product_end& end, const shape& result, std::int64_t columns, const node& reader, std::size_t k,
+            node*& addend);
 
 /// Whether a matrix of these extents and strides can be read in place; how.
 bool is_blas_matrix(std::int64_t rows, std::int64_t columns, std::int64_t row_stride, std::int64_t column_stride,

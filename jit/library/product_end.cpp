@@ -39,12 +39,13 @@ bool multiply_by(product_end& end, complex128 x, dtype type) {
   return true;
 }
 
-bool is_bias(const node& x, const shape& result) {
+bool is_bias(const node& x, const shape& result, std::int64_t columns) {
   const int rank = x.extents.rank();
   if (rank == 0 || rank > result.rank()) return false;
   for (int k = 0; k < rank - 1; ++k)
     if (x.extents[k] != 1) return false;
-  return x.extents[rank - 1] == result[result.rank() - 1] && is_in_memory(&x, true);
+  const std::int64_t last = result[result.rank() - 1];  // of columns, when matrices are given as they are
+  return last == columns && x.extents[rank - 1] == columns && is_in_memory(&x, true);
 }
 
 /// An array of the result's shape that is in memory, `factor` times.
@@ -61,9 +62,10 @@ node* find_addend(node* x, const shape& result, complex128& factor) {
 }
 
 /// `sign`: of what is added; `turned`: of the product.
-bool add(product_end& end, const shape& result, node* x, double sign, bool turned, node*& addend) {
+bool add(product_end& end, const shape& result, std::int64_t columns, node* x, double sign, bool turned,
+         node*& addend) {
   if (end.ramp != product_end::ramp_kind::none) return false;
-  if (sign > 0 && !turned && !end.has_bias && is_bias(*x, result)) {
+  if (sign > 0 && !turned && !end.has_bias && is_bias(*x, result, columns)) {
     end.has_bias = true;
     addend = x;
     return true;
@@ -86,7 +88,8 @@ bool ramp(product_end& end, const node* bound, dtype type, product_end::ramp_kin
 
 }  // namespace
 
-bool extend(product_end& end, const shape& result, const node& reader, std::size_t k, node*& addend) {
+bool extend(product_end& end, const shape& result, std::int64_t columns, const node& reader, std::size_t k,
+            node*& addend) {
   addend = nullptr;
   const dtype type = reader.type;
   if (reader.code == op::negative) return multiply_by(end, {-1, 0}, type);
@@ -99,8 +102,8 @@ bool extend(product_end& end, const shape& result, const node& reader, std::size
     case op::divide:
       return k == 0 && is_real(type) && is_number(other, x) && is_factor(x, type) &&
              multiply_by(end, {1 / x.re, 0}, type);
-    case op::add: return add(end, result, other, 1, false, addend);
-    case op::subtract: return add(end, result, other, k == 0 ? -1 : 1, k == 1, addend);
+    case op::add: return add(end, result, columns, other, 1, false, addend);
+    case op::subtract: return add(end, result, columns, other, k == 0 ? -1 : 1, k == 1, addend);
     case op::maximum: return ramp(end, other, type, product_end::ramp_kind::maximum);
     case op::fmax: return ramp(end, other, type, product_end::ramp_kind::fmax);
     default: return false;

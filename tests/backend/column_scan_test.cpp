@@ -132,4 +132,24 @@ TEST(column_scans, of_floats_in_a_fixed_order_and_again_and_again) {
   set_deterministic(false);
 }
 
+// What their tiles find takes places of one size, whatever the sizes of their accumulators.
+TEST(column_scans, of_sums_and_extremes_in_one_launch) {
+  const std::int64_t n = 1500, b = 90;
+  const std::vector<int> v = mixed(n * b, 9, 1000);
+  const array x = reshape(array(v), {n, b}).astype(f32);
+  eval(x);
+  const std::vector<float> plain(v.begin(), v.end());
+  std::vector<float> highest = plain;
+  for (std::size_t k = static_cast<std::size_t>(b); k < highest.size(); ++k)
+    highest[k] = std::max(highest[k], highest[k - static_cast<std::size_t>(b)]);
+  const host_array sums = host_array(running(plain, 1, n, b), {n, b}), most = host_array(highest, {n, b});
+  for (int order = 0; order < 2; ++order) {
+    const array added = cumsum(x, 0), largest = cummax(x, 0);
+    if (order == 0) eval(added, largest);
+    else eval(largest, added);
+    EXPECT_TRUE(equals(added, sums)) << order;
+    EXPECT_TRUE(equals(largest, most)) << order;
+  }
+}
+
 }  // namespace

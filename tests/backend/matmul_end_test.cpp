@@ -2,8 +2,10 @@
 // ramps by cuBLASLt. Numbers are small whole ones, so that all results are exact; where no library is installed all of
 // it runs on generated kernels, and counts of launches aren't checked.
 #include "dsl/compile.hpp"
+#include "dsl/einsum.hpp"
 #include "tests/backend/plain_product.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <functional>
@@ -293,6 +295,23 @@ TEST(matmul_end, conjugates_of_stacks) {
   for (std::int64_t k = 0; k < a.size(); ++k) conjugate.set(k, {a.get(k).re, -a.get(k).im});
   const array x = a.to_device(), y = b.to_device();
   EXPECT_TRUE(equals(matmul(conj(swapaxes(x, 1, 2)), y), plain_sum("bji,bjk->bik", {conjugate, b}, c64)));
+}
+
+// A bias goes along the matrices' columns, which here are two axes of the result.
+TEST(matmul_end, a_last_axis_that_is_part_of_the_columns_is_no_bias) {
+  const host_array a = small_numbers(f32, {64, 64}, 41), b = small_numbers(f32, {64, 8, 16}, 42),
+                   v = small_numbers(f32, {16}, 43);
+  const array x = a.to_device(), y = b.to_device(), bias = v.to_device();
+  eval(x, y, bias);
+  const host_array p = plain_sum("ij,jkl->ikl", {a, b}, f64);
+  host_array plain(f32, p.extents), ramp(f32, p.extents);
+  for (std::int64_t k = 0; k < p.size(); ++k) {
+    const long double value = p.get(k).re + v.get(k % 16).re;
+    plain.set(k, {value, 0});
+    ramp.set(k, {std::max(value, 0.0L), 0});
+  }
+  EXPECT_TRUE(equals(tensordot(x, y, 1) + bias, plain));
+  EXPECT_TRUE(equals(maximum(tensordot(x, y, 1) + bias, 0), ramp));
 }
 
 }  // namespace

@@ -165,4 +165,25 @@ TEST(stage, reductions_in_larger_blocks_get_those_of_the_others) {
   EXPECT_NEAR(most.item<double>(), *best, 1e-9 * *best);
 }
 
+// The second piece of the join reads what the sums write; the first doesn't, and fits beside them.
+TEST(stage, pieces_of_a_join_wait_for_what_they_read) {
+  const std::int64_t rows = 1000, columns = 300, n = 200'000, picks = 100'000;
+  const array m = (arange(rows * columns) % 17).astype(f32), y = (arange(n) % 29).astype(f32);
+  const array at = (arange(picks) * 7 % rows).astype(i32), table = reshape(m, {rows, columns});
+  array held = table + 0;
+  eval(held, y, at);
+  std::vector<float> want;
+  for (std::int64_t k = 0; k < n; ++k) want.push_back(static_cast<float>(k % 29 + 1));
+  for (std::int64_t k = 0; k < picks; ++k) {
+    std::int64_t sum_of_row = 0;
+    for (std::int64_t j = 0; j < columns; ++j) sum_of_row += (k * 7 % rows * columns + j) % 17;
+    want.push_back(static_cast<float>(sum_of_row));
+  }
+  for (int again = 0; again < 3; ++again) {
+    const array sums = sum(held, 1), joined = concat({y + 1.0f, sums(at)}, 0);
+    eval(joined);
+    EXPECT_TRUE(equals(joined, want));
+  }
+}
+
 }  // namespace

@@ -38,7 +38,7 @@ TEST(string_builtin, bits_and_roundings) {
   check("z = __float2int_rn((float)x) + __double2int_rz(x) + __float2int_ru((float)x)", 2 + 1 + 2, 6, -9);
   check("z = __saturatef((float)x / 2) + __fmaf_rn(2.f, (float)x, 1.f) + __dadd_rn(x, 1)", 0.75 + 4 + 2.5,
         1 + 5 + 3, 0 - 5 - 2);
-  check("z = __fdividef((float)x, 2.f) + __ldg(&x)", 2.25, 3, -4.5);
+  check("z = __fdividef((float)x, 2.f) + x", 2.25, 3, -4.5);
 }
 
 TEST(string_builtin, functions_of_cuda) {
@@ -78,13 +78,14 @@ TEST(string_builtin, what_elements_have_not_is_refused_by_name) {
   EXPECT_TRUE(refused("#if 0\nz = x", "#endif"));
   EXPECT_TRUE(refused("z = x\n#endif", "#if"));
   EXPECT_TRUE(refused("#line 7\nz = x", "#line 7"));
+  check("z = x;  // unlike threadIdx.x\n/* __syncthreads() and __shared__ are of blocks */", 1.5, 2, -3);
 }
 
 TEST(string_builtin, raw_kernels_have_the_same) {
-  const raw_kernel<void(inout<double>)> k{"all", R"(extern "C" __global__ void all(double* a) {
+  const raw_kernel<void(inout<double>)> k{"built_in", R"(extern "C" __global__ void built_in(double* a) {
     a[0] = erf(erfinv(a[0])) + M_PI - CUDART_PI + (FLT_MAX < INFINITY);
     a[1] = __dp4a(3, 1, 0) + __vadd4(255, 1) + std::max(1.0, a[1]) + std::sqrt(4.0);
-    a[2] = std::numeric_limits<int>::max() - INT_MAX + (double)std::numeric_limits<float>::epsilon();
+    a[2] = __ldg(&a[2]) + std::numeric_limits<int>::max() - INT_MAX + (double)std::numeric_limits<float>::epsilon();
   })"};
   array a{0.25, 8.0, 0.0};
   k({.grid = {1}, .block = {1}}, a);
