@@ -83,7 +83,8 @@ device array::device() const {
 array array::astype(dtype type, place at) const { return convert(*this, type, at); }
 
 array array::to(const sinter::device& d, place at) const {
-  // What needs no device's memory may be part of any expression, but by itself is computed where arrays live by default.
+  // What needs no device's memory may be part of any expression, but by itself is computed where arrays live by
+  // default.
   jit::node* const n = node();
   if (!jit::owner_of(n) && &d.impl() != &runtime::default_device()) jit::evaluate({&n, 1}, at);
   return wrap(jit::move_to(n, d.impl(), at));

@@ -166,7 +166,8 @@ elementwise_call elementwise_call::sized(std::int64_t size, place at) && {
   if (size < 0)
     throw_shape_error(fmt::format("{}: a size of {}", kernel_.name(), size), at);
   if (!kernel_.kernel_)
-    throw_type_error(fmt::format("{}: takes no size", kernel_.name()), at, "its operands' shapes say how many elements");
+    throw_type_error(fmt::format("{}: takes no size", kernel_.name()), at,
+                     "its operands' shapes say how many elements");
   size_ = size;
   at_ = at;
   return std::move(*this);

@@ -17,8 +17,8 @@ namespace sinter {
 
 /// What an elementwise kernel may have besides its body.
 struct elementwise_options {
-  /// C++ before the kernel: helper functions, constants, types. Macros end with the kernel, and `#include` is refused: one
-  /// launch may hold several kernels, each in a namespace. Options can include a file before all of them.
+  /// C++ before the kernel: helper functions, constants, types. Macros end with the kernel, and `#include` is refused:
+  /// one launch may hold several kernels, each in a namespace. Options can include a file before all of them.
   std::string_view preamble = {};
   std::vector<std::string> options = {};  ///< for the device's compiler, as written
   /// Statements before and after the loop over the elements, that each worker runs once. A worker is a thread on cuda,
@@ -94,6 +94,10 @@ extern const destination no_destination;
 class elementwise_call;
 class traced_function;
 
+/// What becomes a kernel by being called with arrays.
+template <class F>
+concept traceable = !std::is_same_v<F, elementwise> && !std::is_convertible_v<F, std::string_view>;
+
 /// A kernel of the user's own, run once per element of its broadcast inputs:
 ///   const elementwise squared_diff{"squared_diff", "T x, T y", "T z", "z = (x - y) * (x - y)"};
 ///   array d = sqrt(squared_diff(x(all, newaxis), y(newaxis, all))) + 1;      // [n], [m] -> [n, m]; one launch
@@ -126,8 +130,7 @@ class elementwise {
   /// kernels work on them, branches on their values don't compile (`where` chooses instead). It gives an array, a
   /// number, or several of them as a std::tuple, pair or array. It may use 0-d arrays and numbers of its surroundings
   /// as they are at the call. What it records is part of the caller's expression, fused and typed like it.
-  template <class Function>
-    requires(!std::is_same_v<std::remove_cvref_t<Function>, elementwise> && !std::is_convertible_v<Function, std::string_view>)
+  template <traceable Function>
   explicit elementwise(const Function& f, place at = place::here());
 
   elementwise(const elementwise& other) noexcept;
@@ -304,8 +307,7 @@ class traced final : public traced_function {
 
 }  // namespace elementwise_internal
 
-template <class Function>
-  requires(!std::is_same_v<std::remove_cvref_t<Function>, elementwise> && !std::is_convertible_v<Function, std::string_view>)
+template <traceable Function>
 elementwise::elementwise(const Function& f, place at)
     : elementwise(static_cast<traced_function*>(new elementwise_internal::traced<std::decay_t<const Function>>(f))) {
   function_->site = at;

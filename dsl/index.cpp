@@ -345,7 +345,7 @@ array read(const array& a, index_list list) {
   type of::operator()(const index& p0, const index& p1) qualifiers { return make(from, SINTER_LIST(&p0, &p1)); }       \
   type of::operator()(const index& p0, const index& p1, const index& p2, SINTER_MORE_INDICES) qualifiers {             \
     return make(from, used(SINTER_LIST(&p0, &p1, &p2, &p3, &p4, &p5, &p6, &p7, &p8, &p9, &p10, &p11, &p12, &p13, &p14, \
-                                       &p15)));                                                                              \
+                                       &p15)));                                                                        \
   }
 SINTER_PARENTHESES(selection, array, &, selection, *this)
 SINTER_PARENTHESES(array, array, const&, sinter::read, *this)

@@ -29,9 +29,7 @@ struct loop_state;
 template <>
 struct loop_state<array> {
   template <class F>
-  static void each(array& state, F&& f) {
-    f(state);
-  }
+  static void each(array& state, F&& f) { f(state); }
 };
 
 template <class S>
@@ -48,10 +46,7 @@ struct loop_state<S> {
 
 /// What can be a loop's state.
 template <class S>
-concept state = requires(S& s) {
-  loop_state<S>::each(s, [](array&) {});
-}
-&&std::copy_constructible<S>;
+concept state = std::copy_constructible<S> && requires(S& s) { loop_state<S>::each(s, [](array&) {}); };
 
 /// What while_loop takes by name.
 struct loop_options {
@@ -102,6 +97,9 @@ struct choosing {
   choosing(const array& condition, bool holds);
   ~choosing();
 };
+/// What a function gives; a selection counts as its values.
+template <class T> T as_state(T x) { return x; }
+inline array as_state(const selection& x) { return x; }
 
 }  // namespace loops
 
@@ -153,15 +151,6 @@ template <class B>
 array for_loop(std::int64_t count, const selection& initial, B&& body, place at = place::here()) {
   return for_loop(count, array(initial), std::forward<B>(body), at);
 }
-
-namespace loops {
-
-/// What a function gives; a selection counts as its values.
-template <class T>
-T as_state(T x) { return x; }
-inline array as_state(const selection& x) { return x; }
-
-}  // namespace loops
 
 /// A state, or a function of nothing that gives one.
 template <class T>

@@ -13,7 +13,7 @@ struct memory_statistics {
   std::uint64_t peak = 0;    ///< the most in_use has been, since the last reset_peak_memory
   std::uint64_t cached = 0;  ///< released by arrays and kept for the next ones
   std::uint64_t limit = 0;   ///< as set_memory_limit has it; 0: none
-  std::uint64_t free = 0;    ///< of the device, for all programs; of the cpu device, what the system or container has left
+  std::uint64_t free = 0;    ///< of the device, for all programs; of the cpu device, what the system has left
   std::uint64_t total = 0;   ///< of the device
 };
 memory_statistics memory_info(const device& d = default_device());

@@ -1,4 +1,5 @@
-// Everything but the opt-in headers (cache.hpp, complex.hpp, memory.hpp, raw_kernel.hpp, struct_state.hpp, transfer.hpp).
+// Everything but the opt-in headers (cache.hpp, complex.hpp, memory.hpp, raw_kernel.hpp, struct_state.hpp,
+// transfer.hpp).
 #pragma once
 
 #include "array.hpp"

@@ -56,8 +56,8 @@ enum class interpolation : unsigned char { linear, lower, upper, midpoint, neare
 
 /// The value below which the share q, in 0 .. 1, of the elements lies: at position q * (n - 1) of the n elements in
 /// ascending order. Over the axes, all by default: [.., n, ..] -> [.., ..]. Integers and booleans give f64, others
-/// stay; f16 and bf16 are computed in f32. NaN where one of the elements is. shape_error over no elements, and for other
-/// q. One sort, however many q; several q are a new first axis of the result: {q..} -> [k, .., ..].
+/// stay; f16 and bf16 are computed in f32. NaN where one of the elements is. shape_error over no elements, and for
+/// other q. One sort, however many q; several q are a new first axis of the result: {q..} -> [k, .., ..].
 array quantile(const array& x, double q, const axes& over = {}, keepdims_t keep = {},
                interpolation between = interpolation::linear, place at = place::here());
 array quantile(const array& x, std::initializer_list<double> q, const axes& over = {}, keepdims_t keep = {},

@@ -108,7 +108,9 @@ array from_host(const const_host_memory& from, const device& where, place at) {
   return array::adopt(jit::copy_in(where.impl(), region_of(from), from.type(), from.extents(), at).leave());
 }
 
-incoming from_host_async(const const_host_memory& from, place at) { return from_host_async(from, default_device(), at); }
+incoming from_host_async(const const_host_memory& from, place at) {
+  return from_host_async(from, default_device(), at);
+}
 
 incoming from_host_async(const const_host_memory& from, const device& where, place at) {
   jit::started_copy copy;

@@ -219,9 +219,9 @@ array combined_in_order(const array& base, const array& values, const picks& p, 
   const array hits = record(op::equal, view(targets, rows, {n, m}, at), view(numbers, columns, {n, m}, at), at);
   const axis_map of_hits[] = {{0, 1, 1}, {0, 1, 2}}, of_values[] = {{0, 1, 0}, {0, 1, 1}, {0, 1, 3}};
   const array listed = wrap(jit::make_reshape(values.node(), {before, n, after}, at));
-  const array each =
-      choose(view(hits, of_hits, {before, n, m, after}, at),
-             input_of(view(listed, of_values, {before, n, m, after}, at), at), input_of(constant(is_product ? 1 : 0, base.type(), at), at), at);
+  const array each = choose(view(hits, of_hits, {before, n, m, after}, at),
+                            input_of(view(listed, of_values, {before, n, m, after}, at), at),
+                            input_of(constant(is_product ? 1 : 0, base.type(), at), at), at);
   const array total = reduction(is_product ? op::reduce_prod : op::reduce_sum, each, 1, at);
   const array any = view(reduction(op::reduce_any, hits, 0, at), columns, {before, m, after}, at);
   const array changed = record(how, base, as_base(total, base.extents(), p, part.table, at), at);

@@ -46,7 +46,8 @@ bool can_fit_blocks(const kernel& k) {
 /// other blocks.
 bool can_be_part(const kernel& k) {
   if (k.over == distribution::elements) return k.tables.empty();
-  if (k.over == distribution::steps || k.over == distribution::tiles || k.over == distribution::transposed) return false;
+  if (k.over == distribution::steps || k.over == distribution::tiles || k.over == distribution::transposed)
+    return false;
   if (!k.staged.empty() || (k.split != 0 && has_scans(k))) return false;
   return k.threads == threads_of_parts || can_fit_blocks(k);
 }

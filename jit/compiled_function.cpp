@@ -114,8 +114,9 @@ compiled_function::found compiled_function::add(std::vector<std::uint64_t> signa
   const std::lock_guard lock(guard_);
   const std::uint64_t count = made_.fetch_add(1, std::memory_order_relaxed) + 1;
   e->reason = entries_.empty() ? "first call" : why_again(*e, *entries_[0]);
-  runtime::log(count == told_after ? runtime::level::warning : runtime::level::info,
-               fmt::format("{}:{}: recording number {} of a compiled function: {}", at_.file, at_.line, count, e->reason));
+  runtime::log(
+      count == told_after ? runtime::level::warning : runtime::level::info,
+      fmt::format("{}:{}: recording number {} of a compiled function: {}", at_.file, at_.line, count, e->reason));
   if (entries_.size() >= most_recordings) entries_.pop_back();
   entries_.insert(entries_.begin(), std::move(e));
   entries_[0]->uses.fetch_add(1, std::memory_order_relaxed);

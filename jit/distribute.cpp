@@ -73,7 +73,8 @@ lowering::loop_facts lowering::look_at_loops() {
   const auto uses_result = [&](const inst& i) {
     if (std::ranges::any_of(i.arg, [&](value a) { return a != value::none && found[raw(a)]; })) return true;
     if (i.code == op::index) return in_form(k.forms[i.attr]);
-    if (i.code == op::load || i.code == op::store || i.code == op::atomic) return in_form(k.forms[k.accesses[i.attr].form]);
+    if (i.code == op::load || i.code == op::store || i.code == op::atomic)
+      return in_form(k.forms[k.accesses[i.attr].form]);
     const auto in_list = [&](const auto& x) {
       const auto operands = k.call_operands.begin() + x.first;
       return std::any_of(operands, operands + x.count, [&](value a) { return found[raw(a)]; });
@@ -267,7 +268,8 @@ void lowering::distribute_columns(const loop_facts& f) {
   const std::int64_t vectors = up(inner, k.lanes), trips = f.inner * f.outer;
   std::int64_t down = 1;
   if (f.scans) return distribute_column_scans(f, rows, inner);
-  while (rows * vectors * down < threads_to_fill && down * 4 < trips && down < threads_of_block / least_columns) down *= 2;
+  while (rows * vectors * down < threads_to_fill && down * 4 < trips && down < threads_of_block / least_columns)
+    down *= 2;
   const std::int64_t across = std::min(threads_of_block / down, power_of_two(vectors));
   down = threads_of_block / across;
   const std::int64_t tiles = up(inner, across * k.lanes), blocks = rows * tiles;
@@ -288,13 +290,15 @@ bool lowering::scans_only(const loop_facts& f) const {
   return !f.stages && !f.reduces && loops == 1 && f.one_dim && k.checks.empty() && k.calls.empty() && !atomics;
 }
 
-/// Tiles of rows, which look up what those above them have found: true when there are too few columns for a thread each.
+/// Tiles of rows, which look up what those above them have found: true when there are too few columns for a thread
+/// each.
 bool lowering::tile_column_scans(const loop_facts& f, std::int64_t rows, std::int64_t inner) {
   // A thread has one column, or as many as make four bytes, and so many rows of it that waiting for other tiles, which
   // takes a few microseconds, is a small part. Of 65536 x 1024 and of 2^20 x 64 f32, us on an H200: 220 and 333 with 32
   // rows a thread and 2 x 256 threads a multiprocessor, 245 and 277 with 512; 322 and 450 with 16 rows and 2 x 512, 256
   // and 429 with two columns of 16 rows each.
-  constexpr std::int64_t bytes_of_lanes = 4, bytes_of_column = 128, least_threads = 128, least_rows = 32, few_chains = 8;
+  constexpr std::int64_t bytes_of_lanes = 4, bytes_of_column = 128, least_threads = 128, least_rows = 32,
+                         few_chains = 8;
   kernel& k = out_->ir;
   const std::uint8_t wanted = k.lanes;
   while (k.lanes > 1 && k.lanes * f.widest > bytes_of_lanes) k.lanes /= 2;

@@ -38,7 +38,7 @@ struct options {
   std::int64_t max_pending_bytes = std::int64_t{4} << 30;  ///< of evaluated arrays that only pending nodes still need
   int max_inputs = 128;                  ///< distinct arrays a kernel may read before a group is cut
   bool use_libraries = true;             ///< false: as if no library of routines (BLAS, ...) were installed
-  bool tf32 = false;                     ///< products of f32 matrices may round factors to 11 bits, where that is faster
+  bool tf32 = false;  ///< products of f32 matrices may round factors to 11 bits, where that is faster
 };
 extern options shared_options;
 inline options& current_options() { return shared_options; }

@@ -44,7 +44,8 @@ class epoch_map {
 
  private:
   std::size_t start(const void* key, std::uint32_t number) const {
-    const std::uint64_t h = (reinterpret_cast<std::uintptr_t>(key) >> 4 ^ std::uint64_t{number} << 40) * 0x9e3779b97f4a7c15ull;
+    const std::uint64_t h =
+        (reinterpret_cast<std::uintptr_t>(key) >> 4 ^ std::uint64_t{number} << 40) * 0x9e3779b97f4a7c15ull;
     return (h >> 32) & (table_.size() - 1);
   }
   void grow() {

@@ -53,8 +53,8 @@ class evaluation {
     return plan_.run(roots, how, in_stages);
   }
 
-  /// Between plan() and prepare(): makes a plan of one kernel run several iterations of the loop around it a launch. The
-  /// most that a launch runs then; 1: it can't, and `why` is told.
+  /// Between plan() and prepare(): makes a plan of one kernel run several iterations of the loop around it a launch.
+  /// The most that a launch runs then; 1: it can't, and `why` is told.
   std::int64_t make_steps(std::span<const stepped_state> states, std::string_view& why) {
     why = "an iteration is several launches";
     if (plan_.launches.size() != 1 || plan_.launches[0].count != 1 || group_at(0).domain().size() == 0) return 1;

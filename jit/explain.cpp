@@ -36,7 +36,8 @@ std::string describe_group(const group& g, std::size_t number, const lowered& l)
 }
 
 std::string describe_transposes(const kernel& k) {
-  if (k.tiled.size() == 1) return fmt::format("rows in strips of {} elements, for transposed operands\n", k.tiled[0].extent);
+  if (k.tiled.size() == 1)
+    return fmt::format("rows in strips of {} elements, for transposed operands\n", k.tiled[0].extent);
   std::string text;
   for (std::size_t t = k.tiled.size(); t-- > 0;)
     text += fmt::format("{}{}", text.empty() ? "tiles of " : " x ", k.tiled[t].extent);

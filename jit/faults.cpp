@@ -101,8 +101,8 @@ namespace {
                                   "(element {} of the result)",
                                   f.size, f.position),
                       site.at, "found while the kernel ran; that element was taken as 0, or not written");
-  throw_index_error(fmt::format("index {} is out of range for an axis of {} elements (element {} of the result)", f.index,
-                                f.size, f.position),
+  throw_index_error(fmt::format("index {} is out of range for an axis of {} elements (element {} of the result)",
+                                f.index, f.size, f.position),
                     site.at, "found while the kernel ran; that element was taken as 0, or not written");
 }
 

@@ -15,8 +15,8 @@ std::int64_t register_launch(std::span<const check_site> check_sites);
 std::int64_t keep_launch(std::span<const check_site> check_sites);
 void forget_launch(std::int64_t number) noexcept;
 
-/// After a wait for the current stream: throws index_error when a kernel of it, or of a stream that it waited for, met a
-/// bad index, loop_error when a loop did not end.
+/// After a wait for the current stream: throws index_error when a kernel of it, or of a stream that it waited for, met
+/// a bad index, loop_error when a loop did not end.
 void throw_on_fault(runtime::device& d);
 /// The same of all streams, after a wait for them.
 void throw_on_fault_of_any(runtime::device& d);

@@ -20,10 +20,11 @@ void note_flush(const place& at) {
   const std::string line = fmt::format("{}:{}", at.file, at.line);
   const std::lock_guard lock(*mutex);
   if (++(*flushes)[line] != told_after) return;
-  runtime::log(runtime::level::info,
-               fmt::format("{}: read {} times before it was computed: each read evaluates what has been recorded so far, "
-                           "and nothing folds across it",
-                           line, told_after));
+  runtime::log(
+      runtime::level::info,
+      fmt::format("{}: read {} times before it was computed: each read evaluates what has been recorded so far, "
+                  "and nothing folds across it",
+                  line, told_after));
 }
 
 }  // namespace sinter::jit

@@ -5,8 +5,8 @@
 
 namespace sinter::jit {
 
-/// Counts a read at `at` that evaluates pending work (statistics::flushes). A line that has done so several times is named
-/// in the log (info), once.
+/// Counts a read at `at` that evaluates pending work (statistics::flushes). A line that has done so several times is
+/// named in the log (info), once.
 void note_flush(const place& at);
 
 }  // namespace sinter::jit

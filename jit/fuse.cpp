@@ -107,7 +107,8 @@ void planner::weigh(std::uint32_t k) {
   weigh_anew(i);
   i.weighed = ++now_;
   // A view also tells its users of what is below it.
-  if (static_cast<const item_weights&>(i) != before || i.n->code == op::view || i.n->code == op::reshape) i.changed = i.weighed;
+  if (static_cast<const item_weights&>(i) != before || i.n->code == op::view || i.n->code == op::reshape)
+    i.changed = i.weighed;
 }
 
 /// Whether weighing it again would find the same.

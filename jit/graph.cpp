@@ -22,7 +22,8 @@ namespace sinter::jit {
 
 namespace {
 
-[[noreturn, gnu::cold, gnu::noinline]] void throw_mixed_devices(op code, const runtime::device& a, const runtime::device& b, const place& at) {
+[[noreturn, gnu::cold, gnu::noinline]] void throw_mixed_devices(op code, const runtime::device& a,
+                                                                const runtime::device& b, const place& at) {
   const std::string what = fmt::format("{}: operands live on {} and on {}", info(code).name, a.name(), b.name());
   throw device_error(error_text(what, at, "x.to(device) copies an array to a device"));
 }

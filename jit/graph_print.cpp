@@ -49,8 +49,10 @@ std::string to_string(std::span<node* const> roots) {
       node* current = n;
       stack.pop_back();
       if (!number.try_emplace(current, number.size()).second) continue;
-      std::string line = fmt::format("%{} = {}", number.size() - 1, current->values() ? "values" : info(current->code).name);
-      for (std::size_t k = 0; k < operands; ++k) line += fmt::format("{} %{}", k ? "," : "", number.at(current->operands()[k]));
+      std::string line =
+          fmt::format("%{} = {}", number.size() - 1, current->values() ? "values" : info(current->code).name);
+      for (std::size_t k = 0; k < operands; ++k)
+        line += fmt::format("{} %{}", k ? "," : "", number.at(current->operands()[k]));
       if (!current->values()) line += fact(current);
       text += fmt::format("{:<40} {}{}  {}:{}\n", line, to_string(current->type), sinter::to_string(current->extents),
                           current->site.file, current->site.line);

@@ -114,7 +114,8 @@ class verifier {
                        k.over == distribution::elements && k.loops.empty(),
                    "a table of a kernel with loops, or without pointer or size");
     for (const staged_rows& r : k.staged)
-      expect_table(is_parameter(r.pointer, parameter_kind::input) && r.pitch > 0, "staged rows without pointer or pitch");
+      expect_table(is_parameter(r.pointer, parameter_kind::input) && r.pitch > 0,
+                   "staged rows without pointer or pitch");
     for (const loop_dims& l : k.loops) {
       expect_table(l.first >= k.domain_rank && std::size_t{l.first} + l.count <= k.dims.size(), "a loop's dims");
       expect_table(l.count >= 1, "a loop over no dim");
@@ -299,7 +300,8 @@ class verifier {
       case op::memory:
         check_arity(i, 0, 0);
         check_access(i, kernel_.parameters[kernel_.accesses[i.attr].pointer].kind == parameter_kind::output);
-        expect(static_cast<std::size_t>(kernel_.accesses[i.attr].column) < kernel_.checks.size(), "no check of its indices");
+        expect(static_cast<std::size_t>(kernel_.accesses[i.attr].column) < kernel_.checks.size(),
+               "no check of its indices");
         break;
       default: fail("has no place in a kernel");
     }

@@ -107,14 +107,15 @@ struct tiled_dim {
   std::uint32_t dim, extent;
 };
 
-/// elements, cuda: an array that atomics change, and small enough for each block to have one of its own in shared memory
-/// while it runs; what it holds then is put into memory.
+/// elements, cuda: an array that atomics change, and small enough for each block to have one of its own in shared
+/// memory while it runs; what it holds then is put into memory.
 struct block_table {
   std::uint32_t pointer;  ///< parameter
   std::uint32_t size;     ///< parameter: how many elements; more about it follows (jit/tables.cpp)
 };
 
-/// distribution::steps: what is read or written of a state of the loop, `rows` and `columns` from an element's own place.
+/// distribution::steps: what is read or written of a state of the loop, `rows` and `columns` from an element's own
+/// place.
 struct step_access {
   std::uint32_t access, state;
   std::int32_t rows, columns;
@@ -185,8 +186,8 @@ enum class distribution : std::uint8_t {
   rows,      ///< a team of threads takes an element of the domain, and shares the iterations of its loops
   columns,   ///< threads side by side take neighbours along the domain's inner dim, and those below share the
              ///< iterations
-  steps,     ///< cuda: blocks take windows of the domain, and run several iterations of a loop around it (jit/steps.hpp)
-  tiles,     ///< cuda: a thread takes a tile of the domain, and runs its only loop for all of it (kernel::tile)
+  steps,  ///< cuda: blocks take windows of the domain, and run several iterations of a loop around it (jit/steps.hpp)
+  tiles,  ///< cuda: a thread takes a tile of the domain, and runs its only loop for all of it (kernel::tile)
   transposed,  ///< no loops: blocks take tiles of the domain; what lies in memory along another dim than the innermost
                ///< goes through shared memory (cuda), or stays in a cache (jit/transposes.cpp)
 };

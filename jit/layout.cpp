@@ -83,7 +83,8 @@ void lowering::choose_width() {
   std::int64_t trips = spaces_.size() > 1 ? 2 : 1;  // blocks step past the domain by as much as it has
   const bool tiles = std::ranges::any_of(k.body, [](const inst& i) { return is_scan(i.code); });  // of all rows
   for (std::size_t d = 0; d < final_extents_.size(); ++d) {
-    if (d > 0 && final_spaces_[d] != final_spaces_[d - 1] && !tiles) trips = 1;  // a loop's iterations, for each element
+    if (d > 0 && final_spaces_[d] != final_spaces_[d - 1] && !tiles)
+      trips = 1;  // a loop's iterations, for each element
     const std::int64_t n = std::max<std::int64_t>(final_extents_[d], 1);
     if (n >= limit) return;
     if (!spaces_[final_spaces_[d]].serial) trips *= n;  // nobody numbers the iterations of serial loops
@@ -119,7 +120,8 @@ void lowering::write_dims() {
     if (i.code != op::loop) continue;
     std::int64_t trips = trips_.back();
     for (std::uint32_t d = 0; d < k.loops[i.attr].count; ++d)
-      trips = std::min(std::clamp(final_extents_[k.loops[i.attr].first + d], std::int64_t{1}, most_trips) * trips, most_trips);
+      trips = std::min(std::clamp(final_extents_[k.loops[i.attr].first + d], std::int64_t{1}, most_trips) * trips,
+                       most_trips);
     trips_.push_back(trips);
   }
   a.cost = static_cast<int>(cost);
@@ -134,7 +136,8 @@ void lowering::write_forms() {
     form out{static_cast<std::uint32_t>(k.terms.size()), 0, form::no_offset};
     const auto add = [&](std::uint32_t atom, std::int64_t factor) {
       if (factor == 0 && knows) return;
-      const std::uint32_t c = factor == 1 && knows ? term::unit : parameter(parameter_kind::coefficient, dtype::i64, factor);
+      const std::uint32_t c =
+          factor == 1 && knows ? term::unit : parameter(parameter_kind::coefficient, dtype::i64, factor);
       k.terms.push_back({atom, c});
       ++out.count;
     };

@@ -109,7 +109,8 @@ class lone_run {
     use.finished();
   }
 
-  void start(const cached_kernel& kernel, const std::vector<void*>& pointers, const runtime::launch_shape& shape) const {
+  void start(const cached_kernel& kernel, const std::vector<void*>& pointers,
+             const runtime::launch_shape& shape) const {
     if (kernel.function) return where_.launch(*kernel.function, pointers, shape);
     runtime::parallel_for(shape, [&](std::int64_t r0, std::int64_t r1, std::int64_t i0, std::int64_t i1) {
       interpret(kernel.parts[0], pointers.data(), r0, r1, i0, i1);

@@ -55,8 +55,8 @@ value lowering::product(inst i) {
   return negative ? emit_pure(make_inst(op::negative, i.type, 0, v)) : v;
 }
 
-/// A number that `other` is multiplied by: the one it has been multiplied by, if that is of the same line and value, as a
-/// function's constant is when it is called several times. All else of numbers' values is no part of a kernel.
+/// A number that `other` is multiplied by: the one it has been multiplied by, if that is of the same line and value, as
+/// a function's constant is when it is called several times. All else of numbers' values is no part of a kernel.
 value lowering::common_factor(value number, value other) {
   const std::uint32_t p = graph_[raw(number)].attr;
   if (p >= scalar_lines_.size() || scalar_lines_[p] == 0) return number;

@@ -40,7 +40,8 @@ void lowering::note_lowered(node* n) {
 /// The first on the way down that is lowered at several places; else one halfway down.
 const node* lowering::best_cut() const {
   const auto can_be_stored = [&](const node* n) {
-    const bool target_of = std::ranges::any_of(group_->outputs, [n](const target& t) { return t.n == n || t.value == n; });
+    const bool target_of =
+        std::ranges::any_of(group_->outputs, [n](const target& t) { return t.n == n || t.value == n; });
     return !target_of && n->code != op::scalar && n->code != op::iota && n->code != op::view &&
            n->code != op::reshape && n->code != op::iterate && n->code != op::trail && n->code != op::reduce_call &&
            !is_fused_call(n->code);

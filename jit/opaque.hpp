@@ -63,8 +63,8 @@ struct kept_run {
 std::vector<reference<runtime::buffer>> run_again(node* n, std::span<node* const> originals,
                                                   std::unique_ptr<kept_run>& kept, const options& how, const place& at);
 
-/// What a loop over whole arrays (op::repeat) is, and how many iterations its launches run. What it needs from around it
-/// looks as if it were in memory.
+/// What a loop over whole arrays (op::repeat) is, and how many iterations its launches run. What it needs from around
+/// it looks as if it were in memory.
 std::string describe_repeat(node* n, const options& how);
 
 /// Runs an op::launch, what it needs being there; it then lets go of its operands.

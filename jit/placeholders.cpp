@@ -73,7 +73,8 @@ node_ref placeholders::replaced(node* n, const std::vector<node_ref>& operands) 
     extents = joined;
     list.push_back(x.get());
   }
-  return make_node(n->code, n->type, extents, list, n->site, n->facts ? std::make_unique<attribute>(*n->facts) : nullptr);
+  return make_node(n->code, n->type, extents, list, n->site,
+                   n->facts ? std::make_unique<attribute>(*n->facts) : nullptr);
 }
 
 }  // namespace sinter::jit

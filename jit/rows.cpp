@@ -211,7 +211,8 @@ bool planner::fits_rows(const item& i, const item& s, std::uint32_t rows) const 
   if (s.scans && std::popcount(all & ~rows) != 1 && !is_reduction(i.n->code)) return false;
   if (is_reduction(i.n->code)) return reduces_in_rows(i, s);
   if (is_scan(i.n->code)) return !s.scans && (rows >> i.n->facts->axis & 1u) == 0;
-  const bool grows = i.n->extents.size() > s.n->extents.size();  // an outer product, of which a row may be no small part
+  const bool grows =
+      i.n->extents.size() > s.n->extents.size();  // an outer product, of which a row may be no small part
   const bool widens = (grows || s.rows == long_axes(s.n->extents)) && rows != all;
   if (!widens) return true;
   const std::int64_t count = product(i.n->extents, rows);

@@ -161,15 +161,15 @@ class repeated_run final : private planned_loop, public kept_run {
   }
 
  private:
-  // The first iterations find the memory that all others use. Lists take the host as long to make as the device takes to
-  // run them: 1000 steps of a 512 x 512 heat plate are 2.7 ms with lists of 32 launches, 3.1 with 128, 3.4 with 256.
+  // The first iterations find the memory that all others use. Lists take the host as long to make as the device takes
+  // to run them: 1000 steps of a 512 x 512 heat plate are 2.7 ms with lists of 32 launches, 3.1 with 128, 3.4 with 256.
   static constexpr std::int64_t first_ones = 4, least_in_lists = 32, most_in_list = 32;
   // Launches of several iterations take about as long as asking for them: 84 of 12 iterations of such a plate are 450
   // us one by one, 380 in a list, which takes 250 to make.
   static constexpr std::int64_t least_of_steps_in_lists = 256;
 
-  /// Whether nobody but this loop can still ask for what a state was at first: not even after a failure, since the launch
-  /// that overwrites it is the last thing that can fail.
+  /// Whether nobody but this loop can still ask for what a state was at first: not even after a failure, since the
+  /// launch that overwrites it is the last thing that can fail.
   bool is_ours(std::size_t state) const {
     const node* first = loop_->operands()[state];
     return work_.launch_count() == 1 && first->references.load(std::memory_order_acquire) == 1 &&
@@ -273,8 +273,8 @@ class repeated_run final : private planned_loop, public kept_run {
 
 namespace {
 
-/// Held while what opaque operations have left is looked at, and while kernels run alone: two threads may need the same.
-/// Nothing is evaluated by whoever holds it.
+/// Held while what opaque operations have left is looked at, and while kernels run alone: two threads may need the
+/// same. Nothing is evaluated by whoever holds it.
 std::unique_lock<std::recursive_mutex> hold_opaque() {
   static auto* const mutex = new std::recursive_mutex;
   return std::unique_lock(*mutex);

@@ -42,8 +42,8 @@ bool leaves_many_idle(std::int64_t across, std::int64_t width) {
   return across > 32 && across <= threads_of_rows && (covered - across) * 5 > across;
 }
 
-/// 2 * 10^6 rows of 300 f32, gathered, on an H200: 1092 us with 75 x 2 threads, 1126 with 32 x 4 of which some are idle;
-/// 75 x 1 and 75 x 3 take 1141 and 1110.
+/// 2 * 10^6 rows of 300 f32, gathered, on an H200: 1092 us with 75 x 2 threads, 1126 with 32 x 4 of which some are
+/// idle; 75 x 1 and 75 x 3 take 1141 and 1110.
 runtime::launch_shape exact_rows(runtime::launch_shape s, std::int64_t across) {
   constexpr std::int64_t rows_a_block = 2;
   s.block[0] = static_cast<std::uint32_t>(across);
@@ -68,7 +68,8 @@ runtime::launch_shape schedule(std::int64_t rows, std::int64_t inner, int lanes,
   const std::int64_t all = threads != 0 ? threads : fit;
   std::int64_t x = rows > 1 ? block_width(across, all) : all;
   if (rows > 1 && threads == 0 && form == block_form::wide && leaves_many_idle(across, x)) return exact_rows(s, across);
-  if (rows > 1 && form != block_form::wide) x = std::min(x, form == block_form::square ? width_of_square : width_of_tall);
+  if (rows > 1 && form != block_form::wide)
+    x = std::min(x, form == block_form::square ? width_of_square : width_of_tall);
   const std::int64_t y = all / x;
   const std::int64_t blocks_x = (across + x - 1) / x;
   const bool plenty = rows / (y * rows_a_thread) * blocks_x >= blocks_to_spare;

@@ -19,7 +19,8 @@ constexpr std::int64_t depth = 16, words_of_tile = 64;
 constexpr std::int64_t results_of_line = 4, blocks_of_lines = 528;
 constexpr std::int64_t blocks_of_device = 264;  // that run at a time: fewer, with smaller tiles, are done sooner
 constexpr std::int64_t least_work = std::int64_t{1} << 22;  // iterations; less is done as soon
-constexpr std::int64_t least_blocks = 32, chunks_of_piece = 8, least_side = 16, least_line = 1024, least_trips_of_line = 256;
+constexpr std::int64_t least_blocks = 32, chunks_of_piece = 8, least_side = 16, least_line = 1024,
+                       least_trips_of_line = 256;
 constexpr std::int64_t most_shared_bytes = 40 << 10, padding = 4;
 constexpr std::int64_t most_shared_bytes_of_lines = 32 << 10;  // what threads below each other find needs up to 16 KiB
 constexpr std::int64_t most_words_of_tile = 256;

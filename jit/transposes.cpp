@@ -1,8 +1,8 @@
 // Transposes: where an array's neighbours in memory aren't neighbours along the domain's inner dim, each access of a
 // warp would touch as many cache lines as it has threads. A block takes a tile of the domain that is wide along the
 // inner dim and along the array's own fastest one, moves the array's part of it through shared memory in the array's
-// order, and everything else in the domain's. Several arrays, each with a fastest dim of its own, make a tile of as many
-// dims. Whatever the strides are, the kernel is right; the choice is one of speed alone.
+// order, and everything else in the domain's. Several arrays, each with a fastest dim of its own, make a tile of as
+// many dims. Whatever the strides are, the kernel is right; the choice is one of speed alone.
 //
 // 16384 x 16384 f32, a + transpose(b), on an H200: 2090 us without tiles.
 #include "jit/transposes.hpp"
@@ -136,8 +136,8 @@ void lowering::choose_transposes() {
 }
 
 /// Host: rows one after another, but only so much of each that the cache lines which it shares with the next rows are
-/// still there then. 4096 x 4096 f32, a + transpose(b), on one thread of a Zen 3: 414 ms in whole rows, 188, 114, 94, 56,
-/// 83 and 82 with 8 to 256 elements at a time; that rows end somewhere, too, changes little.
+/// still there then. 4096 x 4096 f32, a + transpose(b), on one thread of a Zen 3: 414 ms in whole rows, 188, 114, 94,
+/// 56, 83 and 82 with 8 to 256 elements at a time; that rows end somewhere, too, changes little.
 void lowering::take_strips() {
   constexpr std::uint32_t width = 64;
   kernel& k = out_->ir;

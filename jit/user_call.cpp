@@ -27,7 +27,8 @@ class binder {
     for (std::size_t p = 0; p < outputs.size(); ++p) bind_array(k_.outputs[p], outputs[p]);
     for (std::size_t p = 0; p < operands_.size(); ++p) bind_operand(p);
     for (std::size_t p = 0; p < operands_.size(); ++p)
-      if (!operands_[p].array && !k_.inputs[p].is_struct && !k_.inputs[p].type_in(letters_)) bind_numbers(k_.inputs[p].type);
+      if (!operands_[p].array && !k_.inputs[p].is_struct && !k_.inputs[p].type_in(letters_))
+        bind_numbers(k_.inputs[p].type);
     for (const user_parameter& p : k_.inputs) types_.push_back(p.is_struct ? dtype::u64 : *p.type_in(letters_));
     for (const user_parameter& p : k_.outputs) check_output(p);
   }
@@ -39,8 +40,9 @@ class binder {
     const user_parameter& p = k_.inputs[k];
     const node* x = operands_[k].array;
     if (p.is_raw && !x)
-      throw_type_error(fmt::format("{}: {} is raw, an array that the body indexes, but a number is given", k_.name, p.name),
-                       operands_[k].site);
+      throw_type_error(
+          fmt::format("{}: {} is raw, an array that the body indexes, but a number is given", k_.name, p.name),
+          operands_[k].site);
     if (p.is_struct) check_struct(p, x, operands_[k].site);
     else if (x) bind_array(p, operands_[k]);
   }
@@ -248,7 +250,8 @@ class call_recorder {
 /// Whether a call is values in, values out.
 bool is_plain(const user_kernel& k, const call_options& how) {
   return how.size < 0 && how.outputs.empty() && !k.runs_alone() && !k.wants_position && !k.wants_count &&
-         !k.wants_index && std::ranges::none_of(k.inputs, [](const user_parameter& p) { return p.is_raw || p.is_struct; });
+         !k.wants_index &&
+         std::ranges::none_of(k.inputs, [](const user_parameter& p) { return p.is_raw || p.is_struct; });
 }
 
 /// The node of a call, without operands yet.
@@ -353,8 +356,8 @@ node_ref result_of(node_ref call, std::size_t k) {
     if (node* const again = f->operation(op::result, u.output_types[0], {&call, 1}, c.site))
       return node_ref(again);
   const bool raw = u.outputs[k].is_raw;  // as large as what it was before
-  node_ref n = new_node(op::result, u.output_types[k], raw ? c.operands()[base_operand(c, k)]->extents : c.extents, c.site,
-                        std::move(facts));
+  node_ref n = new_node(op::result, u.output_types[k], raw ? c.operands()[base_operand(c, k)]->extents : c.extents,
+                        c.site, std::move(facts));
   add_operand(*n, std::move(call));
   return record_node(std::move(n));
 }

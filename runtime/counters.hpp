@@ -11,8 +11,8 @@ namespace sinter::runtime {
 
 /// Events of one thread, which alone writes them.
 struct counters {
-  std::atomic<std::uint64_t> recorded{0}, statements{0}, folded{0}, evaluations{0}, launches{0}, compiles{0}, cache_hits{0}, bytes_to_device{0},
-      bytes_to_host{0}, synchronizations{0}, flushes{0};
+  std::atomic<std::uint64_t> recorded{0}, statements{0}, folded{0}, evaluations{0}, launches{0}, compiles{0},
+      cache_hits{0}, bytes_to_device{0}, bytes_to_host{0}, synchronizations{0}, flushes{0};
   std::atomic<std::uint64_t> disk_hits{0}, bundle_hits{0}, misses_absent{0}, misses_damaged{0}, misses_foreign{0},
       misses_refused{0}, misses_unloadable{0}, compile_microseconds{0}, load_microseconds{0}, cache_bytes_read{0},
       cache_bytes_written{0}, substitutes{0}, replays{0};

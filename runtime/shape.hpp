@@ -30,10 +30,9 @@ class shape {
   constexpr shape(std::initializer_list<std::int64_t> extents, place at = place::here()) : shape() {
     for (std::int64_t n : extents) append(n, at);
   }
-  template <class Range>
-    requires(!std::is_convertible_v<const Range&, shape> &&
-             requires(const Range& r) { std::span<const std::int64_t>(r); })
-  explicit shape(const Range& extents, place at = place::here()) : shape() {
+  template <class R>
+    requires(!std::is_convertible_v<const R&, shape> && requires(const R& r) { std::span<const std::int64_t>(r); })
+  explicit shape(const R& extents, place at = place::here()) : shape() {
     for (std::int64_t n : std::span<const std::int64_t>(extents)) append(n, at);
   }
 

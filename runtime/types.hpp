@@ -100,7 +100,8 @@ struct dtype_of_type {
   }
 };
 template <> struct dtype_of_type<long double> { static constexpr bool known = false; };
-template <dtype D> struct fixed_dtype { static constexpr bool known = true; static constexpr dtype get() { return D; } };
+template <dtype D>
+struct fixed_dtype { static constexpr bool known = true; static constexpr dtype get() { return D; } };
 template <> struct dtype_of_type<float16> : fixed_dtype<dtype::f16> {};
 template <> struct dtype_of_type<bfloat16> : fixed_dtype<dtype::bf16> {};
 template <> struct dtype_of_type<complex64> : fixed_dtype<dtype::c64> {};

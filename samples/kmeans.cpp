@@ -16,8 +16,8 @@ array nearest(const array& points, const array& centres) {
   return argmin(distances, 1);
 }
 
-/// A round: distances, minimum and numbers are one stage of a launch, all means the next. For few centres: each looks at
-/// all points.
+/// A round: distances, minimum and numbers are one stage of a launch, all means the next. For few centres: each looks
+/// at all points.
 array moved(const array& points, const array& centres) {
   array own = nearest(points, centres) == arange(k)(all, newaxis);  // [k, n]
   array all_points = broadcast_to(points(newaxis, all, all), {k, points.extent(0), 2});

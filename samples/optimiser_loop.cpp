@@ -1,7 +1,8 @@
 // An optimiser asks for a cost again and again: how much of the second difference of its rows should be added to a
 // table to make it smooth, without changing it much? Naive: the cost function is handed host memory, and copies the
 // table to the device at each call. Fixed: the table is copied once, and a call is one launch and one number back.
-// Pinned: where the table really changes between calls it is copied each time, from memory that the device reads itself.
+// Pinned: where the table really changes between calls it is copied each time, from memory that the device reads
+// itself.
 #include "support/harness.hpp"
 
 #include <sinter/sinter.hpp>

@@ -1,5 +1,5 @@
-// A low-pass filter of an image by its spectrum: rfft2, a mask, irfft2. Scaling and masking fuse: no mask of the image's
-// size is ever in memory. In the naive form every step is a pass over memory.
+// A low-pass filter of an image by its spectrum: rfft2, a mask, irfft2. Scaling and masking fuse: no mask of the
+// image's size is ever in memory. In the naive form every step is a pass over memory.
 #include "support/harness.hpp"
 
 #include <sinter/fft.hpp>

@@ -45,8 +45,8 @@ bool same_table(const std::vector<T>& a, const std::vector<T>& b) {
 
 /// All but the tables.
 std::array<std::uint64_t, 2> facts_of(const kernel& k) {
-  return {k.domain_rank | std::uint64_t{k.index_bits} << 8 | std::uint64_t{k.math} << 16 | std::uint64_t{k.lanes} << 24 |
-              std::uint64_t{k.threads} << 32,
+  return {k.domain_rank | std::uint64_t{k.index_bits} << 8 | std::uint64_t{k.math} << 16 |
+              std::uint64_t{k.lanes} << 24 | std::uint64_t{k.threads} << 32,
           static_cast<std::uint64_t>(k.over) | std::uint64_t{k.split} << 8 | std::uint64_t{k.kept} << 16 |
               std::uint64_t{k.whole} << 24 | std::uint64_t{k.unrolled} << 32 | std::uint64_t{k.steps} << 40 |
               std::uint64_t{k.stage} << 48};

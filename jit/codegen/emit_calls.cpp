@@ -73,7 +73,8 @@ void statements::user_call(std::uint32_t v) {
   }
   if (u.wants_index) {
     std::string along;
-    for (std::uint8_t axis = 0; axis < u.form.index_rank; ++axis) along += (axis ? ", " : "") + call_operand(c, at.next());
+    for (std::uint8_t axis = 0; axis < u.form.index_rank; ++axis)
+      along += (axis ? ", " : "") + call_operand(c, at.next());
     add(fmt::format("loop_index<{}>{{{{{}}}, {}}}", u.form.index_rank, along, call_operand(c, at.next())));
   }
   declare_outputs(v);

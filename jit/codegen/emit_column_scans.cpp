@@ -1,8 +1,8 @@
 // Columns that are scanned in tiles: `kept` rows a thread, threads below each other, blocks that look up what the tiles
 // above theirs have found (jit/device/column_scan.cuh). All of a tile is loaded before anything is needed.
 //
-// What stands in the loop's body up to a scan runs for all of a thread's rows, then the scan, then what stands after it.
-// Values that come from before go through arrays: all3[row][lane], which the text of a row calls v3[lane].
+// What stands in the loop's body up to a scan runs for all of a thread's rows, then the scan, then what stands after
+// it. Values that come from before go through arrays: all3[row][lane], which the text of a row calls v3[lane].
 #include "jit/codegen/emit_columns.hpp"
 
 #include "runtime/error.hpp"

@@ -68,8 +68,8 @@ std::string element_emitter::clear_tables() {
     w_.line("const int count{0} = (int)({1} - first{0} < {2} ? {1} - first{0} : {2});", t, number(0), number(2));
     w_.line("{} {}(({}*)({}), first{}, count{});", table_type(k_.tables[t]), table, type, begin, t, t);
     w_.line("{}.clear();", table);
-    begin = fmt::format("(unsigned char*){0}.own + ((count{1} << {2}) * sizeof({3}) + 15) / 16 * 16", table, t, number(1),
-                        type);
+    begin = fmt::format("(unsigned char*){0}.own + ((count{1} << {2}) * sizeof({3}) + 15) / 16 * 16", table, t,
+                        number(1), type);
     names += table + ", ";
   }
   w_.line("__syncthreads();");

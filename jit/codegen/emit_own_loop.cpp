@@ -52,7 +52,8 @@ class own_loop_emitter : public kernel_emitter {
     for (std::size_t p = 0; p < u.inputs.size(); ++p) {
       const std::uint32_t first = at.next_input(p);
       if (u.inputs[p].is_raw) array(fmt::format("input{}", p), first, u.form.inputs[p]);
-      else if (u.form.numbers >> p & 1u) add(u.inputs[p].is_struct ? struct_value(call_, first, p) : call_operand(call_, first));
+      else if (u.form.numbers >> p & 1u)
+        add(u.inputs[p].is_struct ? struct_value(call_, first, p) : call_operand(call_, first));
     }
     if (u.wants_position) at.next();
     if (u.wants_count) add(call_operand(call_, at.next()));

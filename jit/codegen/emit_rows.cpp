@@ -131,8 +131,9 @@ void row_emitter::fetch_staged() {
   if (k_.staged.empty()) return;
   w_.line("if (base != block * at_once) __syncthreads();  // the rows before have been used");
   for (std::size_t s = 0; s < k_.staged.size(); ++s)
-    w_.line("fetch_rows<{0}, {1}>(rows{2}, {3} + (long long)base * {1}, (int)(total - base < {0} ? total - base : {0}));",
-            k_.threads, k_.staged[s].pitch, s, names_.parameter(k_.staged[s].pointer));
+    w_.line(
+        "fetch_rows<{0}, {1}>(rows{2}, {3} + (long long)base * {1}, (int)(total - base < {0} ? total - base : {0}));",
+        k_.threads, k_.staged[s].pitch, s, names_.parameter(k_.staged[s].pointer));
   w_.line("__syncthreads();");
 }
 

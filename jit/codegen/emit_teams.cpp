@@ -222,7 +222,8 @@ void team_emitter::declare_totals(const loop& l, const std::string& lanes) {
 std::vector<std::string> team_emitter::merged_together(const loop& l) const {
   constexpr std::size_t most_together = 3;  // of at most 32 bytes: size_class in team.cuh
   const std::vector<std::uint32_t> reductions = reductions_of(l);
-  const bool users = std::ranges::any_of(reductions, [&](std::uint32_t v) { return k_.body[v].code == op::reduce_call; });
+  const bool users =
+      std::ranges::any_of(reductions, [&](std::uint32_t v) { return k_.body[v].code == op::reduce_call; });
   if (reductions.empty()) return {};
   if (reductions.size() <= most_together && !users) return {""};
   std::vector<std::string> each;

@@ -1,5 +1,5 @@
-// distribution::transposed: blocks take tiles of the domain, and what lies in memory along another dim than the innermost
-// goes through shared memory (jit/transposes.cpp says why and which).
+// distribution::transposed: blocks take tiles of the domain, and what lies in memory along another dim than the
+// innermost goes through shared memory (jit/transposes.cpp says why and which).
 //
 // A block first loads the tile's part of each such array, threads side by side along the array's fastest dim. All that
 // is on its way at once, and with it whole vectors of arrays that lie as the domain does; then elements change hands.
@@ -16,7 +16,7 @@ namespace sinter::jit {
 namespace {
 
 constexpr int threads = 256;
-constexpr std::int64_t most_early_words = 32;  // registers of a thread for vectors that are loaded before they are needed
+constexpr std::int64_t most_early_words = 32;  // registers of a thread for vectors loaded before they are needed
 
 class transpose_emitter : public element_emitter {
  public:
@@ -36,8 +36,8 @@ class transpose_emitter : public element_emitter {
   }
 
   void part(const std::string& name) override {
-    const auto body = w_.block("static __device__ __forceinline__ void {0}(const {1} block, const {1} blocks, {2})", name,
-                               index_type(), cuda_parameters(""));
+    const auto body = w_.block("static __device__ __forceinline__ void {0}(const {1} block, const {1} blocks, {2})",
+                               name, index_type(), cuda_parameters(""));
     tiles();
   }
 
@@ -113,7 +113,8 @@ class transpose_emitter : public element_emitter {
     for (const std::size_t t : order) {
       const std::string from = shift == 0 ? "at" : fmt::format("at >> {}", shift);
       const bool last = t == order.back();
-      list += last ? fmt::format("x{} = {};", t, from) : fmt::format("x{} = {} & {}, ", t, from, k_.tiled[t].extent - 1);
+      list +=
+          last ? fmt::format("x{} = {};", t, from) : fmt::format("x{} = {} & {}, ", t, from, k_.tiled[t].extent - 1);
       shift += std::countr_zero(k_.tiled[t].extent);
     }
     w_.line("const int {}", list);

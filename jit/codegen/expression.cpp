@@ -102,7 +102,8 @@ std::string elementwise_text(const inst& i, dtype in, std::string (&args)[3]) {
   }
   const std::string_view suffix = is_complex(in) ? "" : math_suffix(in);
   std::string text = fill(in == dtype::boolean ? boolean_text(i.code) : info(i.code).text, args, suffix);
-  if (i.type == dtype::boolean) return i.code == op::bit_and || i.code == op::bit_or || i.code == op::bit_xor ? "bool(" + text + ")" : text;
+  if (i.type == dtype::boolean)
+    return i.code == op::bit_and || i.code == op::bit_or || i.code == op::bit_xor ? "bool(" + text + ")" : text;
   if (is_integer(i.type)) return i.code == op::select ? text : fmt::format("({})({})", c_type(i.type), text);
   const std::string_view rounded = rounding_function(i.type);
   if (!rounded.empty() && !is_exact(i.code)) return fmt::format("{}({})", rounded, text);

@@ -10,7 +10,8 @@ namespace {
 
 class placer {
  public:
-  explicit placer(const kernel& k) : k_(k), needs_(k.body.size(), placement::once), shown_(k.body.size(), placement::once) {}
+  explicit placer(const kernel& k)
+      : k_(k), needs_(k.body.size(), placement::once), shown_(k.body.size(), placement::once) {}
 
   std::vector<placement> run() {
     std::vector<std::uint32_t> open;  // loop instructions not yet closed

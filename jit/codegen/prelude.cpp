@@ -51,7 +51,8 @@ constexpr bool continues_identifier(char c) { return starts_identifier(c) || (c 
 
 /// Bessel functions' names are everybody's names of numbers, too: they count where they are called.
 bool is_name_of_number(std::string_view word, std::string_view rest) {
-  return (word == "j0" || word == "j1" || word == "y0" || word == "y1") && !rest.substr(std::min(rest.find_first_not_of(" \t\n"), rest.size())).starts_with('(');
+  return (word == "j0" || word == "j1" || word == "y0" || word == "y1") &&
+         !rest.substr(std::min(rest.find_first_not_of(" \t\n"), rest.size())).starts_with('(');
 }
 
 template <class Visit>

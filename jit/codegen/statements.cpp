@@ -332,7 +332,8 @@ void statements::iteration_body(const loop_nest::loop& l, std::string_view numbe
 
 /// Whether the iteration's number is a value.
 bool statements::spells_counter(const loop_nest::loop& l) const {
-  return std::any_of(k_.body.begin() + l.begin, k_.body.begin() + l.end, [](const inst& x) { return x.code == op::index; });
+  return std::any_of(k_.body.begin() + l.begin, k_.body.begin() + l.end,
+                     [](const inst& x) { return x.code == op::index; });
 }
 
 void statements::sequential_loop(const loop_nest::loop& l) {

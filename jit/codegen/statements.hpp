@@ -44,8 +44,8 @@ class statements {
       : k_(k), d_(d), lanes_(k.lanes), names_(k), nest_(k), users_(users), w_(w), element_(k.body.size()),
         known_(k.body.size()), saved_(k.body.size()), total_(k.body.size()) {}
 
-  /// The parameters, declared; their names behind `prefix`. `alone`: whether nothing else in the launch writes what they
-  /// point at.
+  /// The parameters, declared; their names behind `prefix`. `alone`: whether nothing else in the launch writes what
+  /// they point at.
   std::string cuda_parameters(const std::string& prefix, bool alone = true) const;
   std::string cuda_arguments(const std::string& prefix) const;
   /// "block_table<float, int, 5>", and what its elements are.

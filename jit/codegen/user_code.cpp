@@ -205,7 +205,9 @@ class user_writer {
 /// What the preamble and the texts of a kernel define as macros: they end where the kernel's namespace does.
 std::vector<std::string> macros_of(const user_kernel& u) {
   std::vector<std::string> names;
-  const auto is_part = [](char c) { return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const auto is_part = [](char c) {
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  };
   for (const std::string* text : {&u.preamble, &u.loop.before, &u.body, &u.loop.after}) {
     for (std::size_t at = text->find("define"); at != text->npos; at = text->find("define", at + 1)) {
       std::size_t before = at;

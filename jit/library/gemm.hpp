@@ -56,7 +56,8 @@ struct product_end {
 };
 
 /// What `reader`, operand `k` of which is what `end` gives of products with shape `result`, whose matrices have so many
-/// `columns`, adds to it: true, and `end` says so; `addend` is then what is added, or null. False: it is something else. Addends are in memory.
+/// `columns`, adds to it: true, and `end` says so; `addend` is then what is added, or null. False: it is something
+/// else. Addends are in memory.
 bool extend(product_end& end, const shape& result, std::int64_t columns, const node& reader, std::size_t k,
             node*& addend);
 

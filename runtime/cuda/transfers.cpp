@@ -64,8 +64,10 @@ std::pair<const std::byte*, const std::byte*> ends_of(const host_region& r) {
 void transfers::start_streams() {
   std::call_once(started_, [this] {
     call([&] { return where_.api().cuEventCreate(&here_, CU_EVENT_DISABLE_TIMING); }, "making a CUDA event");
-    call([&] { return where_.api().cuStreamCreateWithPriority(&in_, CU_STREAM_NON_BLOCKING, 0); }, "making a CUDA stream");
-    call([&] { return where_.api().cuStreamCreateWithPriority(&out_, CU_STREAM_NON_BLOCKING, 0); }, "making a CUDA stream");
+    call([&] { return where_.api().cuStreamCreateWithPriority(&in_, CU_STREAM_NON_BLOCKING, 0); },
+         "making a CUDA stream");
+    call([&] { return where_.api().cuStreamCreateWithPriority(&out_, CU_STREAM_NON_BLOCKING, 0); },
+         "making a CUDA stream");
   });
 }
 

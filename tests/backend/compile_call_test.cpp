@@ -109,7 +109,8 @@ TEST(compile, bad_indices_name_the_line_that_recorded_them) {
   EXPECT_EQ(step(x, array{1, 2})(1).item<float>(), 2.0f);
   for (int k = 0; k < 2; ++k) {
     const array bad = step(x, array{1, 77});
-    EXPECT_TRUE(throws<index_error>([&] { static_cast<void>(bad.to_vector<float>()); }, {"77", "compile_call_test.cpp"}));
+    EXPECT_TRUE(
+        throws<index_error>([&] { static_cast<void>(bad.to_vector<float>()); }, {"77", "compile_call_test.cpp"}));
   }
   EXPECT_EQ(step.recordings(), 1u);
 }

@@ -1,4 +1,5 @@
-// compile(f): the same values as without, for whatever f does and is given. compile_call_test.cpp: the calls themselves.
+// compile(f): the same values as without, for whatever f does and is given. compile_call_test.cpp: the calls
+// themselves.
 #include "dsl/raw_kernel.hpp"
 #include "dsl/sort.hpp"
 #include "dsl/stream.hpp"

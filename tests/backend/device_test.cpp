@@ -42,7 +42,10 @@ TEST_F(two_devices, meet_in_no_expression) {
   expect_refused([&] { einsum("i,j->ij", {here, there}); });
   const elementwise sum_of{"sum_of", "T x, T y", "T z", "z = x + y"};
   expect_refused([&] { sum_of(here, there); });
-  expect_refused([&] { while_loop(here, [&](const array& s) { return s < 4; }, [&](const array& s) { return s + there; }); });
+  expect_refused([&] {
+    while_loop(
+        here, [&](const array& s) { return s < 4; }, [&](const array& s) { return s + there; });
+  });
 }
 
 TEST_F(two_devices, meet_in_no_update) {

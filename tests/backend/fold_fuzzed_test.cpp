@@ -30,7 +30,8 @@ TEST_F(fold_fuzzed, a_recurrence_beside_a_number_that_stays_what_an_earlier_loop
 }
 
 TEST_F(fold_fuzzed, loops_of_lanes_that_each_read_what_the_ones_before_made) {
-  plain<double> x = scattered_values<double>({4}), y = scattered_values<double>({4}, 2), z = scattered_values<double>({4}, 3);
+  plain<double> x = scattered_values<double>({4}), y = scattered_values<double>({4}, 2),
+                z = scattered_values<double>({4}, 3);
   array a = x.made(), b = y.made(), c = z.made();
   const auto run = [](auto& p, auto& q, auto& r) {
     for (int u = 0; u < 6; ++u) {

@@ -47,7 +47,12 @@ TEST(lambda_kernel, several_outputs) {
   EXPECT_TRUE(equals(a, std::vector<float>{1, 4, 9}));
   EXPECT_TRUE(equals(b, std::vector<float>{2, 3, 4}));
   EXPECT_TRUE(equals(c, std::vector<float>{2, 2, 2}));
-  const elementwise two{[](const array& x) { return std::array<array, 2>{x, -x}; }}, pair{[](auto x, auto y) { return std::pair{y, x}; }};
+  const elementwise two{[](const array&x) {
+    return std::array<array, 2>{x, -x};
+  }},
+      pair{[](auto x, auto y) {
+        return std::pair{y, x};
+      }};
   EXPECT_TRUE(equals(two.results(array{1, 2})[1], std::vector<std::int32_t>{-1, -2}));
   EXPECT_TRUE(equals(pair.results<2>(array{1, 2}, 5)[0], std::vector<std::int32_t>{5, 5}));
   EXPECT_TRUE(throws<type_error>([&] { two(array{1}); }, {"2 output(s), 1 asked for"}));
@@ -104,12 +109,14 @@ TEST(lambda_kernel, it_stands_for_one_element) {
   const elementwise adds{[](auto v) { return sum(v); }}, moves{[](auto v) { return sum(v(newaxis), 0); }},
       weighs{[&](auto v) { return v * weights; }};
   EXPECT_TRUE(equals(adds(x), std::vector<float>{0, 1, 2})) << "of one element each";
-  EXPECT_TRUE(throws<type_error>([&] { moves(x); }, {"view is no operation on single elements", "lambda_kernel_test.cpp"}));
+  EXPECT_TRUE(
+      throws<type_error>([&] { moves(x); }, {"view is no operation on single elements", "lambda_kernel_test.cpp"}));
   EXPECT_TRUE(throws<shape_error>([&] { weighs(x); }, {"shape [3] for each element"}));
 }
 
 TEST(lambda_kernel, wrong_numbers_of_operands_are_refused) {
-  EXPECT_TRUE(throws<type_error>([] { squared_difference()(ramp(3)); }, {"does not take 1 operand(s)", "lambda_kernel_test.cpp"}));
+  EXPECT_TRUE(throws<type_error>([] { squared_difference()(ramp(3)); },
+                                 {"does not take 1 operand(s)", "lambda_kernel_test.cpp"}));
   EXPECT_EQ(squared_difference().input_count(), 2);
   const elementwise any{[](auto... x) { return (x + ...); }};
   EXPECT_EQ(any.input_count(), -1);

@@ -56,9 +56,10 @@ TEST(string_grammar, raw_views_are_read_where_they_lie) {
     return y;
   };
   const auto plain = [](const array& view) { return from_device(reshape(view, shape{view.size()})); };
-  for (const array& view : {array(base(all, range(1, end, 2))), array(base(range(end, begin, -1), all)), transpose(base),
-                            array(cube(1, range(end, begin, -2), all)), transpose(cube),
-                            broadcast_to(base(1, all), shape{3, 6}), array(base(2, 3)), array(cube(all, newaxis, 0, all))})
+  for (const array& view :
+       {array(base(all, range(1, end, 2))), array(base(range(end, begin, -1), all)), transpose(base),
+        array(cube(1, range(end, begin, -2), all)), transpose(cube), broadcast_to(base(1, all), shape{3, 6}),
+        array(base(2, 3)), array(cube(all, newaxis, 0, all))})
     EXPECT_TRUE(equals(flat(view), plain(view)));
   const elementwise axes{"axes_of", "raw T x", "T y", "ptrdiff_t k[] = {n - 1 - i, i};\ny = x[k]"};
   EXPECT_TRUE(equals(axes.sized(4)(transpose(base)(range(0, 4), all)), std::vector<std::int32_t>{3, 8, 13, 18}));
@@ -82,7 +83,8 @@ TEST(string_grammar, a_raw_input_is_computed_first_and_its_kernel_fuses) {
   for (int k = 0; k < 4; ++k) want.push_back(static_cast<float>(10 * k + 1) + 2 * std::sqrt(static_cast<float>(3 - k)));
   EXPECT_TRUE(equals(y, want, {1e-6, 1e-6, false}));
   const array summed = sum(look_up(x, table), 0);  // inside a reduction
-  EXPECT_TRUE(equals(summed, host_array(std::vector<float>{6 + 2 * (1 + std::sqrt(2.f) + std::sqrt(3.f))}, {}), {1e-6, 1e-6, false}));
+  EXPECT_TRUE(equals(summed, host_array(std::vector<float>{6 + 2 * (1 + std::sqrt(2.f) + std::sqrt(3.f))}, {}),
+                     {1e-6, 1e-6, false}));
 }
 
 TEST(string_grammar, raw_inputs_of_every_kind_of_expression) {
@@ -119,10 +121,15 @@ TEST(string_grammar, bad_raw_indices_read_zero_and_are_reported) {
   const std::string line = "string_grammar_test.cpp:" + std::to_string(place::here().line + 1);
   const array y = shifted.sized(3)(array{1, 2, 3});
   eval(y);
-  EXPECT_TRUE(throws<index_error>([] { synchronize(); }, {"shifted_up", "index 3", "3 elements of x", "element 2", line}));
+  EXPECT_TRUE(
+      throws<index_error>([] { synchronize(); }, {"shifted_up", "index 3", "3 elements of x", "element 2", line}));
   EXPECT_TRUE(equals(y, std::vector<std::int32_t>{2, 3, 0}));
   const elementwise axis{"off_axis", "raw T x", "T y", "ptrdiff_t k[] = {-1, i};\ny = x[k]"};
-  EXPECT_TRUE(throws<index_error>([&] { axis.sized(2)(ramp({2, 2})).to_vector<std::int32_t>(); }, {"off_axis", "index -1"}));
+  EXPECT_TRUE(throws<index_error>(
+      [&] {
+        axis.sized(2)(ramp({2, 2})).to_vector<std::int32_t>();
+      },
+      {"off_axis", "index -1"}));
 }
 
 // E28, E30
@@ -145,7 +152,8 @@ TEST(string_grammar, sizes_are_given_where_nothing_else_tells_them) {
 // ---- positions ----
 
 TEST(string_grammar, positions_are_those_of_the_broadcast_shape) {
-  const elementwise k{"places", "T x", "int64 y", "y = 1000 * i + 100 * _ind.get()[0] + 10 * _ind.get()[1] + n + _ind.size()"};
+  const elementwise k{"places", "T x", "int64 y",
+                      "y = 1000 * i + 100 * _ind.get()[0] + 10 * _ind.get()[1] + n + _ind.size()"};
   host_array want(i64, {2, 3});
   for (std::int64_t e = 0; e < 6; ++e)
     want.set(e, {static_cast<double>(1000 * e + 100 * (e / 3) + 10 * (e % 3) + 12), 0});
@@ -201,7 +209,8 @@ TEST(string_grammar, raw_tables_in_loops_inside_kernels) {
 TEST(string_grammar, return_and_continue_end_the_element_alone) {
   for (const char* leave : {"return", "continue"}) {
     const elementwise k{"leaves", "T x", "T y",
-                        std::string("y = 1;\nif (x < 2) ") + leave + ";\nfor (int j = 0; j < 3; ++j) { if (j == 1) continue; y += x; }"};
+                        std::string("y = 1;\nif (x < 2) ") + leave +
+                            ";\nfor (int j = 0; j < 3; ++j) { if (j == 1) continue; y += x; }"};
     EXPECT_TRUE(equals(k(array{1, 2, 3}), std::vector<std::int32_t>{1, 5, 7})) << leave;
   }
 }
@@ -330,9 +339,10 @@ TEST(string_grammar, a_histogram_by_atomics) {
 }
 
 TEST(string_grammar, atomics_of_every_kind) {
-  const elementwise k{"extremes", "int32 x", "raw int32 t",
-                      "atomicMin(&t[0], x); atomicMax(&t[1], x); atomicSub(&t[2], x); atomicOr(&t[3], x); atomicXor(&t[4], x);"
-                      "atomicAnd(&t[5], x | 8); atomicCAS(&t[6], 0, 9);"};
+  const elementwise k{
+      "extremes", "int32 x", "raw int32 t",
+      "atomicMin(&t[0], x); atomicMax(&t[1], x); atomicSub(&t[2], x); atomicOr(&t[3], x); atomicXor(&t[4], x);"
+      "atomicAnd(&t[5], x | 8); atomicCAS(&t[6], 0, 9);"};
   array t = array{100, -100, 0, 0, 0, -1, 0};
   k.into(t)(ramp({8}));
   EXPECT_TRUE(equals(t, std::vector<std::int32_t>{0, 7, -28, 7, 0, 8, 9}));
@@ -351,7 +361,8 @@ TEST(string_grammar, a_raw_output_that_is_not_given_begins_as_zeros) {
 }
 
 TEST(string_grammar, raw_outputs_beside_others) {
-  const elementwise k{"split", "T x, raw T scale", "T y, raw int32 count", "y = x * scale[0]; if (y > 5) atomicAdd(&count[0], 1)"};
+  const elementwise k{"split", "T x, raw T scale", "T y, raw int32 count",
+                      "y = x * scale[0]; if (y > 5) atomicAdd(&count[0], 1)"};
   array y = zeros({4}, i32), count = zeros({1}, i32);
   k.into(y, count).results(ramp({4}) + 1, array{2});
   const array more = y + 1;
@@ -360,7 +371,8 @@ TEST(string_grammar, raw_outputs_beside_others) {
 }
 
 TEST(string_grammar, raw_outputs_of_any_rank) {
-  const elementwise k{"transposes", "raw T x", "raw T y", "ptrdiff_t from[] = {i / 3, i % 3}, to[] = {i % 3, i / 3};\ny[to] = x[from]"};
+  const elementwise k{"transposes", "raw T x", "raw T y",
+                      "ptrdiff_t from[] = {i / 3, i % 3}, to[] = {i % 3, i / 3};\ny[to] = x[from]"};
   array y = zeros({3, 2}, i32);
   elementwise_call call = k.sized(6).into(y);
   call(ramp({2, 3}));
@@ -433,7 +445,8 @@ TEST(string_grammar, nothing_runs_alone_without_elements) {
 // cupy#9588.
 TEST(string_grammar, structs_are_passed_by_value) {
   struct line { float a, b; };
-  const elementwise k{"line_at", "line p, T x", "T y", "y = p.a * x + p.b", {.preamble = "struct line { float a, b; };"}};
+  const elementwise k{
+      "line_at", "line p, T x", "T y", "y = p.a * x + p.b", {.preamble = "struct line { float a, b; };"}};
   EXPECT_TRUE(equals(k(by_value(line{2, 1}), array{1.f, 2.f}), std::vector<float>{3, 5}));
   EXPECT_EQ(counted([&] { eval(k(by_value(line{5, 0.5f}), array{1.f, 2.f})); }).compiles, 0u);
   struct large { double values[25]; std::int8_t last; };
@@ -444,7 +457,8 @@ TEST(string_grammar, structs_are_passed_by_value) {
                          {.preamble = "struct large { double values[25]; signed char last; };"}};
   EXPECT_TRUE(equals(sums(by_value(l), array{1.f, 2.f}) + 1, std::vector<double>{298, 598}));
   EXPECT_TRUE(throws<type_error>([&] { k(1.f, array{1.f}); }, {"line_at", "struct line", "by_value"}));
-  EXPECT_TRUE(throws<type_error>([] { elementwise("unknown", "other p, T x", "T y", "y = x"); }, {"unknown type \"other\""}));
+  EXPECT_TRUE(
+      throws<type_error>([] { elementwise("unknown", "other p, T x", "T y", "y = x"); }, {"unknown type \"other\""}));
   struct short_line { float a; };
   EXPECT_TRUE(throws<compile_error>([&] { eval(sums(by_value(short_line{1}), array{1.f})); }, {"another size"}));
 }
@@ -456,14 +470,16 @@ TEST(string_grammar, macros_end_with_their_kernel) {
       two{"two_macro", "T x", "T y", "y = x + STEP", {.preamble = "#define STEP 2"}};
   const array x{0, 10};
   EXPECT_TRUE(equals(one(two(x)) + one(x), std::vector<std::int32_t>{4, 24}));
-  EXPECT_TRUE(throws<error>([] { elementwise("includes", "T x", "T y", "y = x", {.preamble = "\n# include <vector>\n"}); },
-                            {"includes", "<vector>", "no headers"}));
+  EXPECT_TRUE(
+      throws<error>([] { elementwise("includes", "T x", "T y", "y = x", {.preamble = "\n# include <vector>\n"}); },
+                    {"includes", "<vector>", "no headers"}));
 }
 
 TEST(string_grammar, the_integer_types_of_cstdint_are_there) {
-  const elementwise k{"widths", "T x", "int64 y",
-                      "int8_t a = x; uint16_t b = x; int32_t c = x; uint64_t d = x; size_t e = sizeof(int64_t); ptrdiff_t f = x;\n"
-                      "y = a + b + c + (int64_t)d + (int64_t)e + f"};
+  const elementwise k{
+      "widths", "T x", "int64 y",
+      "int8_t a = x; uint16_t b = x; int32_t c = x; uint64_t d = x; size_t e = sizeof(int64_t); ptrdiff_t f = x;\n"
+      "y = a + b + c + (int64_t)d + (int64_t)e + f"};
   EXPECT_TRUE(equals(k(array{1, 2}), std::vector<std::int64_t>{13, 18}));
 }
 

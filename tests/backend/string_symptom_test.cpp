@@ -74,8 +74,9 @@ const std::vector<row>& rows() {
       {"cupy#9122, #7527: every operation compiles for half floats",
        [] {
          for (const dtype type : {f16, bf16})
-           for (const char* body : {"z = x + y", "z = x - y", "z = x * y", "z = x / y", "z = x < y", "z = -x",
-                                    "z = max((float)x, (float)y)", "z = sqrtf(x)", "z = x; z += y", "z = x == y ? x : y"}) {
+           for (const char* body :
+                {"z = x + y", "z = x - y", "z = x * y", "z = x / y", "z = x < y", "z = -x",
+                 "z = max((float)x, (float)y)", "z = sqrtf(x)", "z = x; z += y", "z = x == y ? x : y"}) {
              const elementwise k{"halves", "T x, T y", "T z", body};
              EXPECT_NO_THROW(eval(k(ones({3}, type), full({3}, 2, type)))) << body;
            }
@@ -177,7 +178,8 @@ TEST(string_symptom_scalars, numbers_at_the_limits_of_their_dtypes) {
     for (const std::int64_t v : values) {
       const bool fits = type == i64 || is_real(type) || (v == -1 ? type != u16 && type != u64 : v > 0 && type == u64);
       if (!fits) {
-        EXPECT_TRUE(throws<type_error>([&] { sum_of()(x, v); }, {std::to_string(v), to_string(type)})) << to_string(type);
+        EXPECT_TRUE(throws<type_error>([&] { sum_of()(x, v); }, {std::to_string(v), to_string(type)}))
+            << to_string(type);
         continue;
       }
       host_array want(type, {24});

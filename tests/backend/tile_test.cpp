@@ -68,7 +68,8 @@ TEST(tiles, squared_distances_of_each_dtype) {
 }
 
 TEST(tiles, sizes_at_the_edges_of_tiles_and_chunks) {
-  const std::int64_t sizes[][3] = {{512, 512, 16}, {513, 513, 17}, {449, 640, 15}, {512, 257, 33}, {16, 33000, 9}, {70, 90, 5003}, {1100, 1030, 9}};
+  const std::int64_t sizes[][3] = {{512, 512, 16}, {513, 513, 17}, {449, 640, 15}, {512, 257, 33},
+                                   {16, 33000, 9}, {70, 90, 5003}, {1100, 1030, 9}};
   for (const auto& [n, m, trips] : sizes) {
     const matrix x(n, trips, 3), y(m, trips, 4);
     const array d = sum(rows_of(x.on_device(f32)) * columns_of(y.on_device(f32)), 2);

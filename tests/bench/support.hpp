@@ -64,9 +64,9 @@ double median(std::vector<double> times);
 
 }  // namespace detail
 
-/// Times `call`, which returns an array or a tuple of arrays that are evaluated and let go. The row's time is that of one
-/// of many calls to a wait, the queue kept full. Also tells `enqueue_us` (what one call costs the host, queue empty),
-/// `first_ms` (the first call of this expression in the process, compilation included), `floor_us` and `ratio`.
+/// Times `call`, which returns an array or a tuple of arrays that are evaluated and let go. The row's time is that of
+/// one of many calls to a wait, the queue kept full. Also tells `enqueue_us` (what one call costs the host, queue
+/// empty), `first_ms` (the first call of this expression in the process, compilation included), `floor_us` and `ratio`.
 template <class Call>
 void measure(benchmark::State& state, double floor_us, Call call) {
   static double first_ms = 0;

@@ -59,8 +59,10 @@ class string_source : public testing::Test {
 };
 
 TEST_F(string_source, raw_inputs_of_every_dtype) {
-  const elementwise k{"reads", "T x, raw T t", "T y", "ptrdiff_t at[] = {i % 2, i % 3};\ny = x;\ny = t[i] == t[at] ? x : t[0]"};
-  for (int t = 0; t < dtype_count; ++t) compile(k(ramp({6}, static_cast<dtype>(t)), ramp({2, 3}, static_cast<dtype>(t))), to_string(static_cast<dtype>(t)));
+  const elementwise k{"reads", "T x, raw T t", "T y",
+                      "ptrdiff_t at[] = {i % 2, i % 3};\ny = x;\ny = t[i] == t[at] ? x : t[0]"};
+  for (int t = 0; t < dtype_count; ++t)
+    compile(k(ramp({6}, static_cast<dtype>(t)), ramp({2, 3}, static_cast<dtype>(t))), to_string(static_cast<dtype>(t)));
 }
 
 TEST_F(string_source, raw_views_reductions_and_scans) {
@@ -82,7 +84,9 @@ TEST_F(string_source, positions_and_leaving) {
 }
 
 TEST_F(string_source, helpers_need_no_device) {
-  compile(elementwise("helped", "float x", "float y", "y = twice(x) + STEP", {.preamble = "#define STEP 1\nfloat twice(float v) { return 2 * v; }"})(ramp({6})), "preamble");
+  compile(elementwise("helped", "float x", "float y", "y = twice(x) + STEP",
+                      {.preamble = "#define STEP 1\nfloat twice(float v) { return 2 * v; }"})(ramp({6})),
+          "preamble");
 }
 
 TEST_F(string_source, given_outputs) {
@@ -94,15 +98,20 @@ TEST_F(string_source, given_outputs) {
 
 TEST_F(string_source, structs) {
   struct large { double v[20]; char last; };
-  compile(elementwise("sums", "large p, T x", "T y", "y = p.v[3] * x + p.last", {.preamble = "struct large { double v[20]; char last; };"})(by_value(large{}), ramp({6})), "struct");
+  compile(elementwise("sums", "large p, T x", "T y", "y = p.v[3] * x + p.last",
+                      {.preamble = "struct large { double v[20]; char last; };"})(by_value(large{}), ramp({6})),
+          "struct");
 }
 
 TEST_F(string_source, raw_outputs) {
   for (const dtype type : {i32, u32, i64, u64, f32, f64}) {
     array t = ramp({4, 2}, type);
-    compile(elementwise("sums", "T x", "raw T t", "atomicAdd(&t[0], x);\nint at[] = {1, 1};\nt[at] = x").into(t)(ramp({100}, type)), to_string(type));
+    compile(elementwise("sums", "T x", "raw T t", "atomicAdd(&t[0], x);\nint at[] = {1, 1};\nt[at] = x")
+                .into(t)(ramp({100}, type)),
+            to_string(type));
   }
-  const elementwise both{"both", "T x, raw T w", "T y, raw int32 t", "y = x * w[i % 4];\nif (y > 3) atomicMax(&t[0], (int)i)"};
+  const elementwise both{"both", "T x, raw T w", "T y, raw int32 t",
+                         "y = x * w[i % 4];\nif (y > 3) atomicMax(&t[0], (int)i)"};
   array y = ramp({3, 8}), t = ramp({1}, i32);
   compile(both.into(y(all, range(0, 6)), t).results(ramp({3, 6}), ramp({4}))[0], "beside others");
   compile(elementwise("fills", "raw T x", "raw T y", "y[n - 1 - i] = x[i]").sized(5)(ramp({5})), "sized");
@@ -110,9 +119,12 @@ TEST_F(string_source, raw_outputs) {
 
 TEST_F(string_source, code_around_the_loop) {
   struct line { float a, b; };
-  const elementwise k{"around", "line p, T x, raw T w, T scale", "T y, raw int32 t",
+  const elementwise k{"around",
+                      "line p, T x, raw T w, T scale",
+                      "T y, raw int32 t",
                       "if (x < 0) continue;\ny = slope * x + w[i % 2] + _ind.get()[0] + n;\n++c",
-                      {.preamble = "struct line { float a, b; };", .loop_prep = "int c = 0; const T slope = p.a * scale; // once",
+                      {.preamble = "struct line { float a, b; };",
+                       .loop_prep = "int c = 0; const T slope = p.a * scale; // once",
                        .after_loop = "atomicAdd(&t[0], c) // all"}};
   for (const shape& s : {shape{100}, shape{3, 40}, shape{2, 3, 4}, shape{}}) {
     array y = ramp(s), t = ramp({1}, i32);

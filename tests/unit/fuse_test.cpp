@@ -97,7 +97,9 @@ std::uint64_t visits_of_statements(int n) {
   std::vector<array> a;
   for (int k = 0; k < 4; ++k) a.push_back(ones_of({64}));
   std::uint32_t state = 1;
-  const auto random = [&](std::uint32_t below) { return static_cast<int>((state = state * 1664525 + 1013904223) >> 8) % static_cast<int>(below); };
+  const auto random = [&](std::uint32_t below) {
+    return static_cast<int>((state = state * 1664525 + 1013904223) >> 8) % static_cast<int>(below);
+  };
   for (int k = 0; k < n; ++k) {
     const array x = a[static_cast<std::size_t>(random(4))], y = a[static_cast<std::size_t>(random(4))];
     a[static_cast<std::size_t>(random(4))](random(64)) = x(random(64)) * 0.5f + y(random(64)) * 0.25f;

@@ -15,8 +15,9 @@ TEST(graph_print, operands_come_first_and_values_are_not_followed) {
   jit::node* roots[] = {b.node()};
   const std::string text = jit::to_string(roots);
   EXPECT_EQ(text.find("multiply"), std::string::npos) << text;
-  const std::size_t values = text.find("%0 = values"), view = text.find("view %0 [1 + 1 * i0]"), add = text.find("add %"),
-                    total = text.find("reduce_sum %"), site = text.find("graph_print_test.cpp:");
+  const std::size_t values = text.find("%0 = values"), view = text.find("view %0 [1 + 1 * i0]"),
+                    add = text.find("add %"), total = text.find("reduce_sum %"),
+                    site = text.find("graph_print_test.cpp:");
   EXPECT_LT(values, view) << text;
   EXPECT_LT(view, add) << text;
   EXPECT_LT(add, total) << text;

@@ -42,7 +42,9 @@ class memory_device final : public runtime::device {
   void synchronize() override {}
   std::unique_ptr<runtime::function> load(std::span<const std::byte>, const std::string&) override { return nullptr; }
   void launch(runtime::function&, std::span<void* const>, const runtime::launch_shape&) override {}
-  std::unique_ptr<runtime::module> load_module(std::span<const std::byte>, const std::string&) override { return nullptr; }
+  std::unique_ptr<runtime::module> load_module(std::span<const std::byte>, const std::string&) override {
+    return nullptr;
+  }
   runtime::processor_facts processors() override { return {}; }
   runtime::stream& default_stream() override { return usual_; }
   std::unique_ptr<runtime::moment> make_moment(bool) override { return std::make_unique<runtime::clock_moment>(); }

@@ -190,7 +190,8 @@ TEST(interpret_loop, loops_in_loops_use_values_from_around_them) {
     kernel_builder b{width};
     const value one = b.scalar(f64, 1.0);
     const value l = b.loop(f64, {outer});
-    const value factor = b.add(op::add, f64, {b.add(op::convert, f64, {b.add(op::index, i64, {}, b.form({{1}}))}), one});
+    const value factor =
+        b.add(op::add, f64, {b.add(op::convert, f64, {b.add(op::index, i64, {}, b.form({{1}}))}), one});
     const value first = b.load(f64, a, b.form({{0, outer * inner}, {1, inner}}));
     const value m = b.loop(f64, {inner});
     const value x = b.load(f64, a, b.form({{0, outer * inner}, {1, inner}, {2}}));

@@ -103,7 +103,8 @@ TEST(lower, small_kernels_index_with_32_bits_on_cuda_only) {
 TEST(lower, vectors_are_16_bytes_of_the_widest_element) {
   EXPECT_EQ(lowered_of(ramp({10}) + 1).ir.lanes, 4);
   EXPECT_EQ(lowered_of(ramp({10}).astype(f64) + 1).ir.lanes, 2);
-  EXPECT_EQ(lowered_of((ramp({10}) > 1) && (ramp({10}) < 5)).ir.lanes, 4) << "the floats read are wider than the result";
+  EXPECT_EQ(lowered_of((ramp({10}) > 1) && (ramp({10}) < 5)).ir.lanes, 4)
+      << "the floats read are wider than the result";
   EXPECT_EQ(lowered_of(ramp({10}) + 1, false).ir.lanes, 1) << "the host compiler vectorises by itself";
 }
 
@@ -136,7 +137,8 @@ TEST(lower, loops_that_read_each_other_are_there_once) {
 
 TEST(lower, what_a_loop_has_from_around_is_outside_of_it) {
   const array a = ramp({8}), b = ramp({8}) + 1;
-  const auto l = lowered_of(for_loop(3, a, [&](const array& s) { return for_loop(4, s, [&](const array& t) { return t * b; }); }));
+  const auto l =
+      lowered_of(for_loop(3, a, [&](const array& s) { return for_loop(4, s, [&](const array& t) { return t * b; }); }));
   const auto first_loop = std::ranges::find(l.ir.body, jit::op::loop, &jit::inst::code);
   EXPECT_EQ(std::ranges::count(l.ir.body.begin(), first_loop, jit::op::load, &jit::inst::code), 2);
   EXPECT_EQ(count_of(l.ir, jit::op::load), 2u);

@@ -116,7 +116,8 @@ TEST_F(npy, malformed_files_are_refused_with_the_reason) {
   refuse("{'descr': '<f8', 'fortran_order': Maybe, 'shape': (1,)}", "malformed");
   refuse("{'descr': '<f8', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)}", "more than 16 axes");
   refuse("{'descr': '<f8", "malformed");
-  refuse("{'descr': [('mass', '<f4'), ('at', '<f8')], 'fortran_order': False, 'shape': (1,), }", "('mass', '<f4'), ('at',");
+  refuse("{'descr': [('mass', '<f4'), ('at', '<f8')], 'fortran_order': False, 'shape': (1,), }",
+         "('mass', '<f4'), ('at',");
   refuse("{'descr': '<f8', 'shape': (1,), 'shape': (1,), }", "repeats a key");
   refuse("{'descr': '<f8', 'fortran_order': False, 'shape': (1,), } + 1", "goes on after its end");
   refuse("{'descr': '<f8', 'fortran_order': False, 'shape': (1,)} }", "goes on after its end");

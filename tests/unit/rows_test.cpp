@@ -26,7 +26,8 @@ jit::planning planned(const std::vector<array>& arrays) {
 
 std::ptrdiff_t count_of(const jit::planning& p, jit::op code) {
   std::ptrdiff_t n = 0;
-  for (std::size_t g = 0; g < p.groups.count; ++g) n += std::ranges::count(p.lowered[g].ir.body, code, &jit::inst::code);
+  for (std::size_t g = 0; g < p.groups.count; ++g)
+    n += std::ranges::count(p.lowered[g].ir.body, code, &jit::inst::code);
   return n;
 }
 
@@ -209,7 +210,8 @@ TEST(rows, how_loops_lie_over_threads_follows_memory) {
 
 TEST(rows, a_result_that_a_reduction_reads_itself_keeps_loops_whole) {
   array x = ones_of({20, 30000});
-  for (const array& y : {sum(broadcast_to(max(x, 1, keepdims), {20, 30000}), 1), max(x, 1) + sum(x - max(x, 1, keepdims), 1)})
+  for (const array& y :
+       {sum(broadcast_to(max(x, 1, keepdims), {20, 30000}), 1), max(x, 1) + sum(x - max(x, 1, keepdims), 1)})
     for (const auto p = planned({y}); const jit::lowered& l : p.lowered) EXPECT_LE(l.ir.split, 1);
 }
 
@@ -249,7 +251,8 @@ TEST(rows, only_rows_of_the_own_element_are_staged) {
   EXPECT_EQ(for_cuda({sum(square(x), 1)}).ir.staged.size(), 1u);
   EXPECT_EQ(for_cuda({sum(x(all, range(0, 7)) * x(all, range(1, 8)), 1)}).ir.staged.size(), 1u);
   for (const array& y : {sum(roll(x, 1, 0), 1), sum(concat({x(range(1, end), all), x(range(0, 1), all)}, 0), 1)})
-    for (const jit::lowered l = for_cuda({y}); const jit::access& a : l.ir.accesses) EXPECT_EQ(a.staged, jit::access::alone);
+    for (const jit::lowered l = for_cuda({y}); const jit::access& a : l.ir.accesses)
+      EXPECT_EQ(a.staged, jit::access::alone);
 }
 
 TEST(rows, many_reductions_of_columns_fit_into_shared_memory) {

@@ -157,13 +157,16 @@ TEST(user_kernel, operands_are_counted_and_broadcast) {
 }
 
 TEST(user_kernel, raw_parameters_and_structs) {
-  const auto k = jit::parse_user_kernel("k", "raw T x, ab p, int32 v", "raw T z", "z[i] = x[n - 1]", "struct ab { float a; };", {}, here);
+  const auto k = jit::parse_user_kernel("k", "raw T x, ab p, int32 v", "raw T z", "z[i] = x[n - 1]",
+                                        "struct ab { float a; };", {}, here);
   EXPECT_TRUE(k->inputs[0].is_raw && k->inputs[0].is_placeholder() && k->outputs[0].is_raw);
   EXPECT_TRUE(k->inputs[1].is_struct && !k->inputs[1].is_raw);
   EXPECT_TRUE(k->runs_alone());
   EXPECT_EQ(k->reason_to_run_alone(), "it may write anywhere in its raw output z");
-  for (const char* preamble : {"class ab {};", "typedef struct { int x; } ab;", "union ab { int x; };", "using ab = int;"})
-    EXPECT_TRUE(jit::parse_user_kernel("k", "ab p", "f32 z", "z = 1", preamble, {}, here)->inputs[0].is_struct) << preamble;
+  for (const char* preamble :
+       {"class ab {};", "typedef struct { int x; } ab;", "union ab { int x; };", "using ab = int;"})
+    EXPECT_TRUE(jit::parse_user_kernel("k", "ab p", "f32 z", "z = 1", preamble, {}, here)->inputs[0].is_struct)
+        << preamble;
   for (const char* preamble : {"// struct ab", "const char* s = \"struct ab\";", "struct abc {};", "int ab;"})
     EXPECT_THROW(jit::parse_user_kernel("k", "ab p", "f32 z", "z = 1", preamble, {}, here), type_error) << preamble;
 }
@@ -215,7 +218,8 @@ TEST(user_kernel, given_outputs_are_operands) {
 }
 
 TEST(user_kernel, headers_are_refused) {
-  EXPECT_TRUE(contains(message_of<error>([] { parse("T x", "T z", "k", "z = x;\n  #  include <cmath>"); }), "no headers"));
+  EXPECT_TRUE(
+      contains(message_of<error>([] { parse("T x", "T z", "k", "z = x;\n  #  include <cmath>"); }), "no headers"));
   EXPECT_NO_THROW(parse("T x", "T z", "k", "#define STEP 1\nz = x + STEP"));
 }
 
