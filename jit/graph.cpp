@@ -82,7 +82,8 @@ float round_to_odd(double x) {
   return std::bit_cast<float>(bits | 1u);
 }
 
-double round_real(double x, dtype type) {
+// Not inlined: g++ 12 at -O3 rounds both parts of a complex number as one vector, and loses the rounding.
+[[gnu::noinline]] double round_real(double x, dtype type) {
   switch (type) {
     case dtype::f16: return static_cast<float>(float16(round_to_odd(x)));
     case dtype::bf16: return static_cast<float>(bfloat16(round_to_odd(x)));
