@@ -30,10 +30,6 @@ constexpr std::int64_t least_columns = 32;   // threads side by side, so that a 
 constexpr std::int64_t iterations_a_piece = 1 << 15, most_pieces_on_host = 64;
 constexpr std::size_t most_bytes_of_users = 256;
 
-std::int64_t up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-std::int64_t power_of_two(std::int64_t x) {
-  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(x, 1))));
-}
 std::uint64_t log_of(std::int64_t x) {
   return static_cast<std::uint64_t>(std::countr_zero(static_cast<std::uint64_t>(x)));
 }
@@ -197,10 +193,10 @@ void lowering::distribute_rows(const loop_facts& f) {
   const bool shares = group_->shares_launch;
   const std::int64_t of_split = shares ? threads_of_block : threads_of_split;
   const std::int64_t most = shares ? threads_of_block : most_threads;
-  const std::int64_t vectors = up(f.inner, k.lanes) * f.outer;
+  const std::int64_t vectors = ceil_div(f.inner, k.lanes) * f.outer;
   std::int64_t team = 1;
   if (f.inner * f.outer > most_elements_a_thread || f.elements < least_rows_for_threads) {
-    team = power_of_two(up(vectors, vectors_a_thread));
+    team = power_of_two(ceil_div(vectors, vectors_a_thread));
     while (team * f.elements < threads_to_fill && team < vectors) team *= 2;
     if (vectors <= most_vectors_of_block * threads_of_block) team = std::min(team, threads_of_block);
   }
@@ -211,21 +207,21 @@ void lowering::distribute_rows(const loop_facts& f) {
   const bool apart = team > threads_of_warp && team * f.elements >= threads_of_device;  // teams wait for no other team
   k.threads = static_cast<std::uint16_t>(std::max(team, split ? of_split : apart ? team : threads_of_block));
   if (split) team = k.threads;
-  const std::int64_t own = power_of_two(up(vectors, team));
+  const std::int64_t own = power_of_two(ceil_div(vectors, team));
   if (f.kept > 0 && f.stages && f.one_dim && own * f.kept <= most_kept) k.kept = static_cast<std::uint8_t>(own);
   k.whole = k.kept > 0 && f.common % k.lanes == 0;
-  const std::int64_t across = std::min(team, power_of_two(up(f.inner, k.lanes))), down = team / across;
+  const std::int64_t across = std::min(team, power_of_two(ceil_div(f.inner, k.lanes))), down = team / across;
   std::int64_t pieces_down = 1, pieces_across = 1;
   if (split) {
     const std::int64_t threads = shares ? threads_to_fill : threads_of_device;
-    const std::int64_t wanted = std::min(up(threads, f.elements * k.threads), up(vectors, 2 * k.threads));
-    pieces_down = std::min(wanted, up(f.outer, down));
-    pieces_across = std::min(up(wanted, pieces_down), up(up(f.inner, k.lanes), across));
+    const std::int64_t wanted = std::min(ceil_div(threads, f.elements * k.threads), ceil_div(vectors, 2 * k.threads));
+    pieces_down = std::min(wanted, ceil_div(f.outer, down));
+    pieces_across = std::min(ceil_div(wanted, pieces_down), ceil_div(ceil_div(f.inner, k.lanes), across));
   }
   write_team(across, down);
   if (team == 1) unroll_rows(f.inner * f.outer, f.inner, f.elements, f.widest);
   const std::int64_t pieces = pieces_down * pieces_across, each = std::max<std::int64_t>(k.unrolled, 1);
-  out_->numbers.blocks = split ? f.elements * pieces : up(f.elements, k.threads / team * each);
+  out_->numbers.blocks = split ? f.elements * pieces : ceil_div(f.elements, k.threads / team * each);
   if (split) write_pieces(pieces_down, pieces_across, f.elements, f.elements, f.accumulator_bytes);
 }
 
@@ -235,7 +231,7 @@ void lowering::distribute_scans(const loop_facts& f) {
   const bool fixed_order = how_->deterministic && f.scans_floats;
   while (k.lanes > 1 && k.lanes * f.widest_scan > most_bytes_of_vector) k.lanes /= 2;
   const std::int64_t threads = k.lanes * f.widest_scan <= 16 ? threads_of_scan : threads_of_scan / 2;
-  const std::int64_t vectors = up(f.inner, k.lanes), tile = threads * k.lanes * vectors_of_tile;
+  const std::int64_t vectors = ceil_div(f.inner, k.lanes), tile = threads * k.lanes * vectors_of_tile;
   const bool split = !f.stages && !f.reduces && f.loops == 1 && !fixed_order && f.inner > 4 * tile &&
                      f.elements * threads_of_block < threads_to_fill;
   std::int64_t team = threads;
@@ -248,10 +244,10 @@ void lowering::distribute_scans(const loop_facts& f) {
   }
   k.threads = static_cast<std::uint16_t>(std::max(team, threads_of_block));
   write_team(team, 1);
-  out_->numbers.blocks = up(f.elements, k.threads / team);
+  out_->numbers.blocks = ceil_div(f.elements, k.threads / team);
   if (!split) return;
   k.kept = vectors_of_tile;
-  const std::int64_t tiles = up(f.inner, tile);
+  const std::int64_t tiles = ceil_div(f.inner, tile);
   const std::int64_t scans = scans_of_body();
   out_->numbers.blocks = std::min(f.elements * tiles, threads_scanning / threads);
   write_pieces(1, tiles, f.elements, 4 + 4 * scans * f.elements * tiles,
@@ -265,17 +261,17 @@ std::int64_t lowering::scans_of_body() const {
 void lowering::distribute_columns(const loop_facts& f) {
   kernel& k = out_->ir;
   const std::int64_t inner = final_extents_[k.domain_rank - 1], rows = f.elements / std::max<std::int64_t>(inner, 1);
-  const std::int64_t vectors = up(inner, k.lanes), trips = f.inner * f.outer;
+  const std::int64_t vectors = ceil_div(inner, k.lanes), trips = f.inner * f.outer;
   std::int64_t down = 1;
   if (f.scans) return distribute_column_scans(f, rows, inner);
   while (rows * vectors * down < threads_to_fill && down * 4 < trips && down < threads_of_block / least_columns)
     down *= 2;
   const std::int64_t across = std::min(threads_of_block / down, power_of_two(vectors));
   down = threads_of_block / across;
-  const std::int64_t tiles = up(inner, across * k.lanes), blocks = rows * tiles;
+  const std::int64_t tiles = ceil_div(inner, across * k.lanes), blocks = rows * tiles;
   const std::int64_t wanted = threads_to_fill / threads_of_block;
   const bool split = !f.stages && f.reduces && blocks * 2 <= wanted && trips > 8 * down;
-  const std::int64_t pieces = split ? std::min(up(wanted, blocks), up(trips, 4 * down)) : 1;
+  const std::int64_t pieces = split ? std::min(ceil_div(wanted, blocks), ceil_div(trips, 4 * down)) : 1;
   k.threads = threads_of_block;
   write_team(across, down);
   out_->numbers.blocks = blocks * pieces;
@@ -303,11 +299,11 @@ bool lowering::tile_column_scans(const loop_facts& f, std::int64_t rows, std::in
   const std::uint8_t wanted = k.lanes;
   while (k.lanes > 1 && k.lanes * f.widest > bytes_of_lanes) k.lanes /= 2;
   const std::int64_t rows_a_thread = std::max<std::int64_t>(bytes_of_column / (k.lanes * f.widest_scan), 4);
-  const std::int64_t vectors = up(inner, k.lanes), across = std::min(threads_of_warp, power_of_two(vectors));
-  const std::int64_t width = across * k.lanes, chains = rows * up(inner, width);
+  const std::int64_t vectors = ceil_div(inner, k.lanes), across = std::min(threads_of_warp, power_of_two(vectors));
+  const std::int64_t width = across * k.lanes, chains = rows * ceil_div(inner, width);
   std::int64_t threads = chains < few_chains ? threads_of_scan : threads_of_block;
   while (threads > least_threads && threads / across * rows_a_thread >= 2 * f.inner) threads /= 2;
-  const std::int64_t down = threads / across, tiles = up(f.inner, down * rows_a_thread);
+  const std::int64_t down = threads / across, tiles = ceil_div(f.inner, down * rows_a_thread);
   const bool fixed_order = how_->deterministic && f.scans_floats && tiles > 1;
   if (rows * inner >= threads_to_fill / 3 || f.inner < least_rows || fixed_order || !scans_only(f)) {
     k.lanes = wanted;
@@ -318,8 +314,8 @@ bool lowering::tile_column_scans(const loop_facts& f, std::int64_t rows, std::in
   write_team(across, down);
   const std::int64_t scans = scans_of_body();
   out_->numbers.blocks = std::min(chains * tiles, threads_scanning / 2 / threads);
-  const std::int64_t flags = scans * chains * tiles * up(width, 32);
-  write_pieces(tiles, 1, chains, 4 + up(flags, 4) * 4,
+  const std::int64_t flags = scans * chains * tiles * ceil_div(width, 32);
+  write_pieces(tiles, 1, chains, 4 + ceil_div(flags, 4) * 4,
                2 * bytes_of_accumulator * static_cast<std::size_t>(scans * width));
   return true;
 }
@@ -329,12 +325,12 @@ void lowering::distribute_column_scans(const loop_facts& f, std::int64_t rows, s
   kernel& k = out_->ir;
   if (tile_column_scans(f, rows, inner)) return;
   if (rows * inner < threads_to_fill * k.lanes) k.lanes = 1;
-  const std::int64_t vectors = up(inner, k.lanes);
+  const std::int64_t vectors = ceil_div(inner, k.lanes);
   std::int64_t across = threads_of_block;
-  while (across > least_columns && rows * up(vectors, across) * across < threads_to_fill) across /= 2;
+  while (across > least_columns && rows * ceil_div(vectors, across) * across < threads_to_fill) across /= 2;
   k.threads = static_cast<std::uint16_t>(across);
   write_team(across, 1);
-  out_->numbers.blocks = rows * up(vectors, across);
+  out_->numbers.blocks = rows * ceil_div(vectors, across);
 }
 
 void lowering::distribute_on_host(const loop_facts& f) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "jit/epoch_map.hpp"
+#include "jit/integers.hpp"
 #include "jit/lower.hpp"
 
 #include <array>
@@ -333,6 +334,7 @@ class lowering {
   epoch_map lowered_where_;                  ///< node -> its place there
   epoch_map map_numbers_;   ///< (hash of a map, tag) -> its place in maps_
   epoch_map form_numbers_;  ///< (hash of a raw form, tag) -> its place in raw_forms_
+  int below_tails_ = 0;     ///< erfc's around what is being lowered
   epoch_map factors_seen_;  ///< (hash of a factor, a number and its line; the factor) -> the number's value
   std::vector<std::uint32_t> scalar_lines_;  ///< by parameter: where a number was written; 0: not known
   epoch_map pure_;  ///< (hash of an instruction, tag) -> value

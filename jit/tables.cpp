@@ -22,7 +22,6 @@ constexpr std::int64_t most_bytes_of_copies = 48 << 10, most_copies = 32;
 constexpr std::uint16_t threads_with_copies = 512, threads_of_large = 1024;
 constexpr std::int64_t most_parts = 2;  // of a table too large for a block: each part's blocks read all there is
 
-std::int64_t up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// What a block may have.
 std::int64_t shared_bytes_of(const group& g) {
@@ -64,11 +63,11 @@ std::int64_t lowering::bytes_of_tables() {
     if (k.parameters[p.parameter].aliased) return 0;
     const std::int64_t size = p.source->extents.size();
     places += size;
-    bytes += up(size * (counts_in_32_bits(i, elements) ? 4 : size_of(i.type)), 16) * 16;
+    bytes += ceil_div(size * (counts_in_32_bits(i, elements) ? 4 : size_of(i.type)), 16) * 16;
     ++tables;
   }
   if (tables == 0 || !pays_tables(elements, places)) return 0;
-  const std::int64_t parts = up(std::max<std::int64_t>(bytes, 1), shared_bytes_of(*group_));
+  const std::int64_t parts = ceil_div(std::max<std::int64_t>(bytes, 1), shared_bytes_of(*group_));
   return parts == 1 || (parts <= most_parts && tables == 1) ? bytes : 0;
 }
 
@@ -78,11 +77,11 @@ std::int64_t lowering::bytes_of_tables() {
 void lowering::write_tables(std::int64_t bytes) {
   kernel& k = out_->ir;
   arguments& a = out_->numbers;
-  const std::int64_t parts = up(bytes, shared_bytes_of(*group_));
+  const std::int64_t parts = ceil_div(bytes, shared_bytes_of(*group_));
   std::int64_t copies = 1;
   while (copies < most_copies && 2 * copies * bytes <= most_bytes_of_copies) copies *= 2;
   k.threads = bytes <= most_bytes_of_copies ? threads_with_copies : threads_of_large;
-  a.shared_bytes = static_cast<std::uint32_t>(parts == 1 ? bytes * copies : up(bytes, parts) + 16);
+  a.shared_bytes = static_cast<std::uint32_t>(parts == 1 ? bytes * copies : ceil_div(bytes, parts) + 16);
   std::int64_t elements = 1;
   for (const std::int64_t n : final_extents_) elements *= n;
   for (inst& i : k.body) {
@@ -95,12 +94,12 @@ void lowering::write_tables(std::int64_t bytes) {
     jit::parameter& fixed = k.parameters[parameter(parameter_kind::size, dtype::i64, shift)];
     fixed.fixed = 1;
     fixed.number = shift;
-    parameter(parameter_kind::size, dtype::i64, up(size, parts));
+    parameter(parameter_kind::size, dtype::i64, ceil_div(size, parts));
   }
-  const auto vectors = static_cast<std::uint64_t>(up(a.inner, k.lanes));
+  const auto vectors = static_cast<std::uint64_t>(ceil_div(a.inner, k.lanes));
   const std::int64_t fits = static_cast<std::int64_t>(std::bit_ceil(vectors));
   const std::int64_t width = a.rows == 1 ? k.threads : std::min<std::int64_t>(k.threads, fits);
-  const std::int64_t across = up(a.inner + k.lanes, width * k.lanes), down = up(a.rows, k.threads / width);
+  const std::int64_t across = ceil_div(a.inner + k.lanes, width * k.lanes), down = ceil_div(a.rows, k.threads / width);
   parameter(parameter_kind::size, dtype::i64, across);
   parameter(parameter_kind::size, dtype::i64, down);
   parameter(parameter_kind::size, dtype::i64, std::countr_zero(static_cast<std::uint64_t>(width)));

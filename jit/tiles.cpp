@@ -25,7 +25,6 @@ constexpr std::int64_t most_shared_bytes = 40 << 10, padding = 4;
 constexpr std::int64_t most_shared_bytes_of_lines = 32 << 10;  // what threads below each other find needs up to 16 KiB
 constexpr std::int64_t most_words_of_tile = 256;
 
-std::int64_t up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// Whether a kernel's work is one loop, in which nothing is written, called, or drawn.
 bool is_plain(const kernel& k, const loop_nest& nest) {
@@ -84,7 +83,7 @@ bool lowering::fits_tile(std::uint8_t dim, tile_choice& c) const {
   for (const std::uint32_t v : facts.staged()) {
     const std::int64_t bytes = k.body[v].code == op::index ? 8 : std::max<std::int64_t>(size_of(k.body[v].type), 4);
     c.widest = std::max(c.widest, bytes);
-    if (is_complex(k.body[v].type)) return false;  // shared memory has no constructors
+    if (is_complex(k.body[v].type)) return false;  // they keep the usual schedules
     const tile_side side = facts.side(v);
     (side == tile_side::row ? c.along : side == tile_side::column ? c.across : c.alone) += bytes;
   }
@@ -124,13 +123,13 @@ bool lowering::distribute_squares(std::uint8_t dim, const tile_choice& c) {
     const std::int64_t bytes = depth * (c.along * (high + padding) + c.across * (wide + padding) + c.alone);
     if (rows * columns * c.words > words_of_tile && rows * columns > 4) continue;
     if (bytes > most_shared_bytes) continue;
-    const std::int64_t count = up(outer, high) * up(inner, wide);
+    const std::int64_t count = ceil_div(outer, high) * ceil_div(inner, wide);
     const std::int64_t blocks = count * (c.elements / std::max<std::int64_t>(outer * inner, 1));
     const std::int64_t most = std::max<std::int64_t>(c.trips / (chunks_of_piece * depth), 1);
     const std::int64_t parts = std::clamp<std::int64_t>(blocks_of_device / blocks, 1, most);
     if (blocks * parts < least_blocks) continue;
     const std::int64_t of_thread = 64 * (rows * columns + rows + columns);
-    const std::int64_t cost = up(blocks * parts, blocks_of_device) * of_thread / parts;
+    const std::int64_t cost = ceil_div(blocks * parts, blocks_of_device) * of_thread / parts;
     if (cost >= least) continue;
     least = cost;
     tiles = blocks;
@@ -159,7 +158,7 @@ bool lowering::distribute_lines(const tile_choice& c) {
   k.lanes = static_cast<std::uint8_t>(lanes);
   k.tile = {result_tile::none, 1, k.lanes, static_cast<std::uint8_t>(depth)};
   k.over = distribution::tiles;
-  const std::int64_t blocks = c.elements / inner * up(inner, width_of_line * lanes);
+  const std::int64_t blocks = c.elements / inner * ceil_div(inner, width_of_line * lanes);
   const std::int64_t pieces = std::min(blocks_of_lines / blocks, c.trips / (4 * height_of_line * depth));
   out_->numbers.blocks = blocks * std::max<std::int64_t>(pieces, 1);
   if (pieces > 1) write_pieces(pieces, 1, c.elements, blocks, bytes_of_totals());

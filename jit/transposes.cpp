@@ -29,12 +29,6 @@ constexpr std::int64_t blocks_to_fill = 264;          // two for each multiproce
 constexpr std::uint32_t least_side = 16;              // 64 bytes of f32: two sectors
 constexpr std::size_t most_tiled_dims = 4;
 
-std::int64_t up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-std::uint32_t power_of_two(std::int64_t x) {
-  return static_cast<std::uint32_t>(std::bit_ceil(static_cast<std::uint64_t>(std::min<std::int64_t>(x, most_volume))));
-}
-
 }  // namespace
 
 std::vector<std::int64_t> tile_pitches(const kernel& k, std::int64_t size) {
@@ -154,13 +148,14 @@ bool lowering::fit_tiled_dims() {
     if (a.staged != access::alone) widest = std::max(widest, size_of(k.parameters[a.pointer].type));
   int left = std::countr_zero(static_cast<std::uint64_t>(std::min(most_volume, most_bytes_of_array / widest)));
   for (std::size_t t = k.tiled.size(); t-- > 0;) {  // what outer ones don't need is the inner ones'
-    const int most = std::countr_zero(power_of_two(final_extents_[k.tiled[t].dim]));
+    const std::int64_t needed = power_of_two(std::min(final_extents_[k.tiled[t].dim], most_volume));
+    const int most = std::countr_zero(static_cast<std::uint64_t>(needed));
     const int own = std::min(left / static_cast<int>(t + 1), most);
     k.tiled[t].extent = 1u << own;
     left -= own;
   }
   const auto covered = [&](const tiled_dim& t, std::int64_t extent) {
-    return up(final_extents_[t.dim], extent) * extent;
+    return ceil_div(final_extents_[t.dim], extent) * extent;
   };
   for (tiled_dim& t : k.tiled)
     while (t.extent > least_side && tile_volume(k) > least_volume &&
@@ -168,7 +163,8 @@ bool lowering::fit_tiled_dims() {
       t.extent /= 2;
   const auto blocks = [&] {
     std::int64_t count = out_->numbers.rows * out_->numbers.inner;
-    for (const tiled_dim& t : k.tiled) count = count / final_extents_[t.dim] * up(final_extents_[t.dim], t.extent);
+    for (const tiled_dim& t : k.tiled)
+      count = count / final_extents_[t.dim] * ceil_div(final_extents_[t.dim], t.extent);
     return count;
   };
   const auto bytes = [&] {
@@ -176,7 +172,7 @@ bool lowering::fit_tiled_dims() {
     for (const inst& i : k.body) {
       if ((i.code != op::load && i.code != op::store) || k.accesses[i.attr].staged == access::alone) continue;
       const std::int64_t size = size_of(k.parameters[k.accesses[i.attr].pointer].type);
-      all += up(size * tile_pitches(k, size).back(), 16) * 16;
+      all += ceil_div(size * tile_pitches(k, size).back(), 16) * 16;
     }
     return all;
   };
