@@ -94,6 +94,7 @@ void lowering::run(const group& what, const stored_values& stored, const options
   map_numbers_.clear();
   form_numbers_.clear();
   pure_.clear();
+  below_tails_ = 0;
   factors_seen_.clear();
   scalar_lines_.clear();
   out.ir.math = static_cast<std::uint8_t>(how.math);

@@ -36,7 +36,9 @@ value lowering::lower_elementwise(node* n, std::uint32_t map) {
   inst i{n->code, n->type};
   int k = 0;
   if (n->facts && n->facts->conditional) return lower_choice(n, map);
+  below_tails_ += n->code == op::erfc;
   for (node* x : n->operands()) i.arg[k++] = lower_value(x, broadcast_map(map, n->extents, x->extents));
+  below_tails_ -= n->code == op::erfc;
   return i.code == op::multiply && is_real(i.type) ? product(i) : emit_pure(i);
 }
 
@@ -50,13 +52,14 @@ value lowering::product(inst i) {
     negative = !negative;
   }
   for (const int k : {0, 1})
-    if (graph_[raw(i.arg[k])].code == op::scalar) i.arg[k] = common_factor(i.arg[k], i.arg[1 - k]);
+    if (below_tails_ > 0 && graph_[raw(i.arg[k])].code == op::scalar) i.arg[k] = common_factor(i.arg[k], i.arg[1 - k]);
   const value v = emit_pure(i);
   return negative ? emit_pure(make_inst(op::negative, i.type, 0, v)) : v;
 }
 
-/// A number that `other` is multiplied by: the one it has been multiplied by, if that is of the same line and value, as
-/// a function's constant is when it is called several times. All else of numbers' values is no part of a kernel.
+/// Below erfc(), a number that `other` is multiplied by: the one it has been multiplied by, if that is of the same line
+/// and value, as the constant of a distribution function is that is called for x and -x. What erfc(x) and erfc(-x) share
+/// is most of their time (prelude.cuh). All else of numbers' values is no part of a kernel, there and everywhere.
 value lowering::common_factor(value number, value other) {
   const std::uint32_t p = graph_[raw(number)].attr;
   if (p >= scalar_lines_.size() || scalar_lines_[p] == 0) return number;

@@ -52,6 +52,14 @@ TEST(cache, numbers_with_special_values_are_no_other_kernel) {
     EXPECT_EQ(compiles([&] { return x * k + k; }), 0u) << k;
 }
 
+TEST(cache, numbers_that_happen_to_be_equal_are_no_other_kernel) {
+  const array x = numbers(64);
+  const auto of = [&](float a, float b) { return x * a + -x * b - x * 23; };
+  EXPECT_EQ(compiles([&] { return of(2, 3); }), 1u);
+  EXPECT_EQ(compiles([&] { return of(2, 2); }), 0u);
+  EXPECT_EQ(compiles([&] { return of(23, 23); }), 0u);
+}
+
 // ml-explore/mlx#3201, #2607: shapes of an earlier call.
 TEST(cache, another_size_is_no_other_kernel) {
   const auto expression = [](std::int64_t n) { return numbers(n) * 23 + log(numbers(n) + 1); };
