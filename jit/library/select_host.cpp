@@ -12,6 +12,7 @@ namespace {
 
 /// Elements that are worth a thread of their own.
 constexpr std::int64_t least_part = 1 << 15;
+constexpr std::int64_t most_bytes = 1 << 24;  // of what is kept of the rows at work
 
 template <class Key>
 class row_selector {
@@ -29,14 +30,19 @@ class row_selector {
     const auto threads = static_cast<std::int64_t>(r.where.processors().processors);
     if (t_.rows < 2 * threads)
       parts_ = std::clamp<std::int64_t>(t_.length / least_part, 1, (2 * threads + t_.rows - 1) / t_.rows);
-    const auto tasks = static_cast<std::size_t>(t_.rows * parts_), room = static_cast<std::size_t>(room_of_part());
-    room_ = static_cast<element*>(r.scratch(tasks * room * sizeof(element)));
+    const std::int64_t bytes = parts_ * room_of_part() * static_cast<std::int64_t>(sizeof(element));
+    rows_at_once_ = std::min(t_.rows, std::max(most_bytes / bytes, 4 * threads));
+    const auto tasks = static_cast<std::size_t>(rows_at_once_ * parts_);
+    room_ = static_cast<element*>(r.scratch(static_cast<std::size_t>(rows_at_once_ * bytes)));
     counts_ = static_cast<std::int64_t*>(r.scratch(tasks * sizeof(std::int64_t)));
   }
 
   void select() {
-    in_parallel(t_.rows * parts_, t_.length / parts_, [this](std::int64_t task) { find(task); });
-    in_parallel(t_.rows, parts_ * t_.kept, [this](std::int64_t row) { finish(row); });
+    for (first_ = 0; first_ < t_.rows; first_ += rows_at_once_) {
+      const std::int64_t rows = std::min(rows_at_once_, t_.rows - first_);
+      in_parallel(rows * parts_, t_.length / parts_, [this](std::int64_t task) { find(task); });
+      in_parallel(rows, parts_ * t_.kept, [this](std::int64_t row) { finish(row); });
+    }
   }
 
  private:
@@ -54,7 +60,7 @@ class row_selector {
 
   /// The best ones of a part of a row, in no order.
   void find(std::int64_t task) const {
-    const std::int64_t row = task / parts_, part = task % parts_;
+    const std::int64_t row = first_ + task / parts_, part = task % parts_;
     const Key* const source = static_cast<const Key*>(t_.source) + row * t_.length;
     element* const best = room_ + task * room_of_part();
     std::int64_t count = 0;
@@ -74,17 +80,19 @@ class row_selector {
     counts_[task] = std::min(count, t_.kept);
   }
 
-  void finish(std::int64_t row) const {
-    element* const first = room_ + row * parts_ * room_of_part();
+  /// Puts together what the parts of a row have found; `k`: its number among those at work.
+  void finish(std::int64_t k) const {
+    const std::int64_t row = first_ + k;
+    element* const first = room_ + k * parts_ * room_of_part();
     element* end = first;
     for (std::int64_t part = 0; part < parts_; ++part) {
       const element* const best = first + part * room_of_part();
-      end = std::copy_n(best, counts_[row * parts_ + part], end);
+      end = std::copy_n(best, counts_[k * parts_ + part], end);
     }
     std::partial_sort(first, first + t_.kept, end);
-    for (std::int64_t k = 0; k < t_.kept; ++k) {
-      const element& e = first[k];
-      const std::int64_t to = row * t_.kept + k;
+    for (std::int64_t place = 0; place < t_.kept; ++place) {
+      const element& e = first[place];
+      const std::int64_t to = row * t_.kept + place;
       if (t_.positions) t_.positions[to] = e.position;
       if (t_.values)
         static_cast<Key*>(t_.values)[to] = t_.positions
@@ -95,7 +103,9 @@ class row_selector {
 
   const sort_task& t_;
   key_order<Key> order_;
-  std::int64_t parts_ = 1;  ///< of each row
+  std::int64_t parts_ = 1;         ///< of each row
+  std::int64_t rows_at_once_ = 1;  ///< what they find is kept until they are finished
+  std::int64_t first_ = 0;         ///< of the rows at work
   element* room_ = nullptr;
   std::int64_t* counts_ = nullptr;
 };

@@ -89,7 +89,7 @@ TEST(sorting, finds_the_first_few_of_long_rows) {
     std::int64_t kept;
   };
   const row rows[] = {{{5000}, 1}, {{3, 5000}, 100}, {{40000}, 1024}, {{2, 300000}, 17}, {{1100, 4200}, 5},
-                      {{300000}, 2048}, {{70000}, 5000}};
+                      {{300000}, 2048}, {{70000}, 5000}, {{20000, 300}, 30}};
   std::uint32_t seed = 100;
   for (const row& r : rows)
     for (const dtype type : {f32, i64, u8, bf16}) {
