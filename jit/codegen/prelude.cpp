@@ -17,8 +17,8 @@ namespace sinter::jit {
 
 namespace device {  // the files of jit/device, embedded when the library is built
 extern const std::string_view prelude, accumulate, access, atomics, column_scan, complex, constants, emulation,
-    emulation_abi, emulation_intrinsics, emulation_math, emulation_vectors, random, raw, standard_names, staging, steps,
-    team, users;
+    emulation_abi, emulation_intrinsics, emulation_math, emulation_vectors, integers, random, raw, standard_names,
+    staging, steps, team, users;
 }  // namespace device
 
 namespace {
@@ -199,6 +199,7 @@ std::vector<section> make_sections(dialect d) {
   if (d == dialect::host)
     for (const libm_function& f : libm) declare(f, all);
   parse_file(device::prelude, false, d, all);
+  parse_file(device::integers, false, d, all);
   parse_file(device::random, false, d, all);
   parse_file(device::access, false, d, all);
   parse_file(device::accumulate, false, d, all);
@@ -221,11 +222,11 @@ std::vector<section> make_sections(dialect d) {
   return all;
 }
 
-/// Whether a '=' follows, so that the name is the text's own.
+/// Whether a value follows, so that the name is the text's own.
 bool is_defined(std::string_view text, std::string_view word) {
   std::size_t k = static_cast<std::size_t>(word.data() - text.data()) + word.size();
   while (k < text.size() && text[k] == ' ') ++k;
-  return k + 1 < text.size() && text[k] == '=' && text[k + 1] != '=';
+  return k + 1 < text.size() && (text[k] == '{' || (text[k] == '=' && text[k + 1] != '='));
 }
 
 /// The sections, for one caller at a time.
@@ -288,17 +289,23 @@ std::string prelude_for(std::string_view text, dialect d) {
   return out;
 }
 
+std::unordered_set<std::string_view> defined_names(std::string_view text) {
+  std::unordered_set<std::string_view> own;
+  each_identifier(text, [&](std::string_view word) {
+    if (is_defined(text, word)) own.insert(word);
+  });
+  return own;
+}
+
 std::string standard_prelude(std::string_view text) {
   if (text.find("#include") != text.npos) return "";
   std::string words;
   {
     section_list list(dialect::cuda);
-    std::unordered_set<std::string_view> own, names;
+    const std::unordered_set<std::string_view> own = defined_names(text);
+    std::unordered_set<std::string_view> names;
     for (const section& s : list.all())
       if (s.standard) names.insert(s.names.begin(), s.names.end());
-    each_identifier(text, [&](std::string_view word) {
-      if (is_defined(text, word)) own.insert(word);
-    });
     each_identifier(text, [&](std::string_view word) {
       if ((word == "std" || names.contains(word)) && !own.contains(word)) words.append(word).append(" ");
     });

@@ -5,11 +5,15 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_set>
 
 namespace sinter::jit {
 
 /// The sections of jit/device/*.cuh that `text` needs, and those that they need, in the order of the files.
 std::string prelude_for(std::string_view text, dialect d);
+
+/// Names that a text gives values to: its own, whatever headers have under them.
+std::unordered_set<std::string_view> defined_names(std::string_view text);
 
 /// For a source of the user's own, on cuda: numbers that headers name (constants.cuh), and functions by their names in
 /// std, as far as it uses them. Nothing when it includes headers, or defines what it uses.

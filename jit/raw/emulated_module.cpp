@@ -1,6 +1,7 @@
 #include "jit/raw/emulated_module.hpp"
 
 #include "jit/cache/obtain.hpp"
+#include "jit/codegen/prelude.hpp"
 #include "jit/raw/block_runner.hpp"
 #include "jit/raw/cuda_text.hpp"
 #include "jit/raw/declaration.hpp"
@@ -54,6 +55,20 @@ std::string_view without_ampersand(std::string_view expression) {
   return expression;
 }
 
+/// Numbers that headers name, but for names of the user's own.
+std::string constants_beside(std::string_view text) {
+  const std::unordered_set<std::string_view> own = defined_names(text);
+  std::string out;
+  for (std::string_view rest = device::constants; !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n') + 1);
+    rest.remove_prefix(line.size());
+    const std::string_view before = line.substr(0, line.find(" = "));
+    const bool defines = before.starts_with("SINTER_CONSTANT ");
+    if (!defines || !own.contains(before.substr(before.rfind(' ') + 1))) out += line;
+  }
+  return out;
+}
+
 std::string whole_source(const raw_source& s, const host_ready_text& user) {
   // 3: as a header of the system's, which nobody wants to be warned of. Macros of it count as such, too.
   std::string out = "# 1 \"sinter emulation\" 3\n";
@@ -63,9 +78,9 @@ std::string whole_source(const raw_source& s, const host_ready_text& user) {
       out += fmt::format("#include <{}>\n", header);
   }
   for (const std::string_view part : {device::emulation_abi, device::emulation, device::emulation_threads,
-                                      device::emulation_math, device::emulation_intrinsics, device::emulation_vectors,
-                                      device::constants})
+                                      device::emulation_math, device::emulation_intrinsics, device::emulation_vectors})
     out += part;
+  out += constants_beside(s.text);
   if (has_word(s.text, "std") && s.text.find("#include") == s.text.npos) out += device::standard_names;
   if (user.with_groups) out += device::emulation_groups;
   if (user.with_half) out += device::emulation_half;

@@ -95,4 +95,12 @@ TEST(string_builtin, raw_kernels_have_the_same) {
   EXPECT_EQ(got[2], std::numeric_limits<float>::epsilon());
 }
 
+TEST(string_builtin, names_of_the_users_own_come_first) {
+  const raw_kernel<void(out<double>)> k{"of_my_own", R"(constexpr double M_PI = 3.0, M_E{2.0};
+extern "C" __global__ void of_my_own(double* a) { a[0] = M_PI + M_E + (M_SQRT2 > 1); })"};
+  array a = zeros({1}, f64);
+  k({.grid = {1}, .block = {1}}, a);
+  EXPECT_EQ(a.item<double>(), 6);
+}
+
 }  // namespace
