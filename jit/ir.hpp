@@ -55,7 +55,8 @@ struct inst {
   op code;
   dtype type;                 ///< of the result; i64 stands for "index type" in index, quotient and bound
   op combine = op::buffer;    ///< atomic: how the value meets the element in memory; memory: view when strides follow
-  std::uint8_t reserved = 0;  ///< atomic with a table: 1 when sums of what it adds take 32 bits
+  std::uint8_t reserved = 0;  ///< atomic with a table: 1 when sums of what it adds take 32 bits; store, while lowered:
+                              ///< 1 when others read the array
   value arg[3] = {value::none, value::none, value::none};
   std::uint32_t attr = 0;     ///< by code: parameter (scalar, quotient's divisor, inside's size), form (index),
                               ///< access (load, store, atomic, memory), check (bound, proceed), call (call,
@@ -261,7 +262,6 @@ union slot {
   unsigned char bytes[16];
 };
 
-/// The numbers of one launch, `slots[k]` for `parameters[k]`.
 /// How the threads of a block lie over neighbouring elements, when these are distributed.
 enum class block_form : std::uint8_t {
   wide,    ///< along the inner dim, as far as there are elements
@@ -269,6 +269,7 @@ enum class block_form : std::uint8_t {
   tall,    ///< over several rows: near rows read the same elements
 };
 
+/// The numbers of one launch, `slots[k]` for `parameters[k]`.
 struct arguments {
   std::vector<slot> slots;
   std::int64_t rows = 1, inner = 1;  ///< domain: product of the outer extents, and the innermost extent

@@ -75,11 +75,11 @@ class printer {
 
   /// How loops lie over threads; nothing for kernels without loops.
   std::string distribution_text() const {
-    constexpr std::string_view names[] = {"elements", "rows", "columns", "steps", "tiles"};
+    constexpr std::string_view names[] = {"elements", "rows", "columns", "steps", "tiles", "transposed"};
     const kernel& k = kernel_;
     if (k.over == distribution::transposed) return tiles_text();
     if (k.loops.empty()) return "";
-    std::string text = fmt::format(", {}", names[static_cast<int>(k.over) % 5]);
+    std::string text = fmt::format(", {}", names[static_cast<int>(k.over)]);
     if (k.over == distribution::tiles) text += fmt::format(" of {} x {} results", k.tile.rows, k.tile.columns);
     if (k.lanes != 1) text += fmt::format(", {} lanes", k.lanes);
     if (k.whole != 0) text += ", whole vectors";

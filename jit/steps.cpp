@@ -157,6 +157,10 @@ class stepping {
     constexpr std::size_t most_states = 64;
     why_ = "an iteration has loops of its own, calls users' code, writes to computed places, or has more than two axes";
     // Users' code isn't for values that mean nothing, which the border of a window has: it may loop on them for ever.
+    if (k_.over == distribution::transposed) {
+      why_ = "it reads arrays whose neighbours in memory lie along another axis than the domain's";
+      return false;
+    }
     if (states_.size() > most_states || k_.over != distribution::elements || k_.domain_rank > 2 || !k_.loops.empty() ||
         !k_.calls.empty() || !k_.checks.empty())
       return false;
